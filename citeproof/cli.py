@@ -40,32 +40,32 @@ from citeproof.console.output import complain, echo_json, terminal, write_line, 
 from citeproof.errors import CiteproofError, InputError
 
 UNPROVED = 1
-"""Exit code of `check` where a sentence is not supported by what it cites."""
+"""Exit code of `check` if the citations of a sentence do not support it."""
 
 
 class _Commands(TyperGroup):
-    """Commands whose expected errors are one line, not a traceback."""
+    """Commands that print expected errors as one line instead of a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take `--debug` and `--verbose` wherever they stand: people add them to what failed."""
+        """Accept `--debug` and `--verbose` anywhere: people append them to what failed."""
         end = args.index("--") if "--" in args else len(args)
         first = [option for option in ("--debug", "--verbose") if option in args[:end]]
         args = [*first, *(a for a in args[:end] if a not in first), *args[end:]]
         for place in (n for n, arg in enumerate(args) if arg == "--paper"):
-            # Alone it means the data set of the questions; Typer has no option for that.
+            # Without a value it means the data set of the questions, which Typer cannot express.
             if not re.match(r"[\w:]+$", "".join(args[place + 1 : place + 2])):
                 args[place] = "--paper="
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command, whose help is as wide as the terminal: Typer keeps the line breaks."""
+        """Return a command with its help unwrapped: Typer would keep the line breaks."""
         command = super().get_command(ctx, cmd_name)
         if command is not None and command.help:
             command.help = re.sub(r"(?<!\n)\n *(?!\s)", " ", command.help)
         return command
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; 2 is the exit code of a refusal, 130 of Ctrl-C."""
+        """Run a command; exit with 2 on an expected error and with 130 on Ctrl-C."""
         try:
             return super().invoke(ctx)
         except CiteproofError as error:
@@ -98,7 +98,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show ✓ gets a question mark, not a crash.
             stream.reconfigure(errors="replace")
-    # Kept runs then restore no other types than those that the graphs declare.
+    # Kept runs may then restore only the types that the graphs declare.
     os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
     app()
 
@@ -113,14 +113,14 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    debug: Annotated[bool, flag("Show where an error came from.", "--debug")] = False,
+    debug: Annotated[bool, flag("Show the traceback of an error.", "--debug")] = False,
     verbose: Annotated[bool, flag("Show the log of the run.", "--verbose")] = False,
     version: Annotated[
         bool, flag("Show the version.", "--version", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     if verbose:
-        # The log of other libraries is their own, and stays as it is.
+        # The logs of other libraries stay as they are.
         log = logging.getLogger("citeproof")
         log.setLevel(logging.DEBUG)
         if not log.handlers:
@@ -136,36 +136,36 @@ def index(
     ] = None,
     config: Config = None,
     store: Store = None,
-    rebuild: Annotated[bool, flag("Begin with an empty index.", "--rebuild")] = False,
-    listed: Annotated[bool, flag("List the documents of the index.", "--list")] = False,
+    rebuild: Annotated[bool, flag("Rebuild the index from scratch.", "--rebuild")] = False,
+    listed: Annotated[bool, flag("List the indexed documents.", "--list")] = False,
     remove: Annotated[bool, flag("Remove DOCS from the index.", "--remove")] = False,
-    watch: Annotated[bool, flag("Stay, and index anew what changes.", "--watch")] = False,
-    name: Annotated[str | None, option("What to call stdin: notes.md.")] = None,
+    watch: Annotated[bool, flag("Keep running and re-index what changes.", "--watch")] = False,
+    name: Annotated[str | None, option("Name for stdin, such as notes.md.")] = None,
     vectors: Annotated[
         str | None,
         option(
-            "Ready vectors of the passages of a JSONL file (an .npy file), or of a Parquet file "
-            "(its column).",
+            "Precomputed vectors of the passages: an .npy file for a JSONL file, a column for a "
+            "Parquet file.",
             metavar="FILE.npy|COLUMN",
         ),
     ] = None,
     follow_links: Annotated[
-        bool, flag("Also follow links that lead out of a folder.", "--follow-links")
+        bool, flag("Also follow symbolic links that leave a folder.", "--follow-links")
     ] = False,
-    crawl: Annotated[bool, flag("Read the pages below each URL, too.", "--crawl")] = False,
-    max_pages: Annotated[int, option("Most pages below a URL.", min=1)] = 50,
+    crawl: Annotated[bool, flag("Also read the pages below each URL.", "--crawl")] = False,
+    max_pages: Annotated[int, option("Maximum pages below a URL.", min=1)] = 50,
     allow_private: Annotated[
-        bool, flag("Fetch from private addresses, too.", "--allow-private")
+        bool, flag("Also fetch from private addresses.", "--allow-private")
     ] = False,
-    details: Annotated[bool, flag("Name all that was left out.", "--details")] = False,
+    details: Annotated[bool, flag("List everything that was left out.", "--details")] = False,
     as_json: AsJSON = False,
     on: On = None,
     sets: Sets = None,
 ) -> None:
-    """Read documents into the index; only what changed is read again.
+    """Index documents; a later run reads only those that changed.
 
-    Exit code 0 where all could be read, 1 where a document could not (the others are indexed) or
-    there was none, 130 after Ctrl-C: what is done by then is kept.
+    Exit code 0 if all documents were read, 1 if one could not be read (the others are indexed) or
+    there was none, 130 after Ctrl-C, which keeps what is done so far.
     """
     from citeproof.console import indexing as shown
     from citeproof.console import reports
@@ -221,35 +221,36 @@ def index(
 
 @app.command()
 def ask(
-    question: Annotated[str, argument("What to answer.")],
+    question: Annotated[str, argument("The question to answer.")],
     docs: Annotated[
-        list[Path] | None, option("Read this first, into memory or --store; may be repeated.")
+        list[Path] | None,
+        option("Documents to read first, into memory or --store; may be repeated."),
     ] = None,
-    method: Annotated[str, option("How to answer.")] = "vtg",
+    method: Annotated[str, option("Method; `citeproof methods` lists them.")] = "vtg",
     llm: Annotated[str | None, option("Language model: local, openai:gpt-4o, …")] = None,
     paper: Paper = None,
     sets: Sets = None,
     unverified: Annotated[
         str | None,
         option(
-            "Treatment of a claim that cannot be proved; by default it is flagged.",
+            "What to do with a claim that cannot be proved; by default it is flagged.",
             metavar="keep|flag|drop",
         ),
     ] = None,
     review: Annotated[
-        bool, flag("Ask about each claim that cannot be proved.", "--review")
+        bool, flag("Ask you about each claim that cannot be proved.", "--review")
     ] = False,
     as_json: AsJSON = False,
     html: Page = None,
     trace: Annotated[bool, flag("Show every step of the run.", "--trace")] = False,
     events: Annotated[
-        Path | None, option("Keep the run's events for `citeproof trace`.", metavar="FILE.jsonl")
+        Path | None, option("Save the run's events for `citeproof trace`.", metavar="FILE.jsonl")
     ] = None,
     thread: Annotated[
         str | None,
         option(
-            "Keep the conversation under a name: an interrupted run goes on if asked again, any "
-            "other question follows up.",
+            "Keep the conversation under a name: the same question resumes an interrupted run, "
+            "any other is a follow-up.",
             metavar="NAME",
         ),
     ] = None,
@@ -257,10 +258,10 @@ def ask(
     store: Store = None,
     config: Config = None,
 ) -> None:
-    """Answer a question from the index, each sentence checked against what it cites.
+    """Answer a question from the index, with each sentence checked against its citations.
 
-    Exit code 0 where there is an answer, 3 where the documents give none, 4 where a model or the
-    index was lost on the way: the answer is what was proved by then, and can be gone on with.
+    Exit code 0 if there is an answer, 3 if the documents give none, 4 if a model or the index was
+    lost on the way: the answer then holds what was proved so far, and the run can be resumed.
     """
     from citeproof.console.arguments import read_arguments
     from citeproof.console.ask import ask as run
@@ -296,21 +297,21 @@ def ask(
 
 @app.command()
 def chat(
-    method: Annotated[str, option("How to answer.")] = "vtg",
+    method: Annotated[str, option("Method; `citeproof methods` lists them.")] = "vtg",
     llm: Annotated[str | None, option("Language model: local, openai:gpt-4o, …")] = None,
     thread: Annotated[
         str | None,
-        option("Keep the conversation under a name, and go on with it.", metavar="NAME"),
+        option("Keep the conversation under a name, and continue it.", metavar="NAME"),
     ] = None,
     cold: Cold = False,
     sets: Sets = None,
     store: Store = None,
     config: Config = None,
 ) -> None:
-    """Ask one question after the other; each may follow up on those before.
+    """Hold a conversation: each question may follow up on earlier ones.
 
-    Commands: /sources, /save FILE.html, /new, /quit. Ctrl-C stops an answer, Ctrl-D ends. Where
-    questions are piped in, one a line, the exit code is 1 if one failed.
+    Commands: /sources, /save FILE.html, /new, /quit. Ctrl-C stops an answer, Ctrl-D quits. With
+    questions piped in, one per line, the exit code is 1 if any of them failed.
     """
     from citeproof.console.arguments import read_arguments
     from citeproof.console.chat import chat as run
@@ -323,28 +324,28 @@ def chat(
 @app.command()
 def check(
     text: Annotated[
-        Path, argument("A file of sentences, with or without [1]; - reads stdin.", "TEXT")
+        Path, argument("Text file, with or without marks like [1]; - reads stdin.", "TEXT")
     ],
     docs: Annotated[
         list[Path] | None,
         option(
-            "[1] means line 1 of a .jsonl of passages, or file 1 of a folder; may be "
-            "repeated. By default the index, whose documents have no numbers."
+            "What the text cites: [1] is line 1 of a .jsonl of passages, or file 1 of a folder; "
+            "may be repeated. By default the index, whose documents have no numbers."
         ),
     ] = None,
-    k: Annotated[int, option("Passages to try beside those that are cited.", min=1)] = 5,
+    k: Annotated[int, option("Passages to try besides the cited ones.", min=1)] = 5,
     backend: Backend = None,
     model: Model = None,
     threshold: Threshold = None,
     as_json: AsJSON = False,
     html: Page = None,
     sarif: Annotated[
-        Path | None, option("Also write it as SARIF, for code hosts.", metavar="FILE")
+        Path | None, option("Also write the result as SARIF, for code hosts.", metavar="FILE")
     ] = None,
     fail_on: Annotated[
         str | None,
         option(
-            "Exit with 1 only where a sentence is unsupported or contradicted, or contradicted.",
+            "Exit with 1 only if a sentence has this verdict; unsupported includes contradicted.",
             metavar="unsupported|contradicted",
         ),
     ] = None,
@@ -354,10 +355,10 @@ def check(
     config: Config = None,
     sets: Sets = None,
 ) -> None:
-    """Check a text that any system wrote: which sentences do the documents support?
+    """Check any text: which of its sentences do the documents support?
 
-    Exit code 0 where its own citations support every sentence, 1 where not. Against the index,
-    0 where anything in it supports every sentence.
+    Exit code 0 if the text's own citations support every sentence, otherwise 1. Against the index,
+    0 if every sentence is supported by something in it.
     """
     from citeproof.console import check as shown
     from citeproof.console.checking import prove
@@ -370,9 +371,9 @@ def check(
     said = shown.read(text)
     piped = str(text) == "-"
     if piped and sarif is not None:
-        raise InputError("--sarif needs a file to check", why="its results name lines of one")
+        raise InputError("--sarif needs a file to check", why="its results point to lines of one")
     written = [path for path in (html, sarif) if path is not None]
-    for path in written:  # a wrong place is told before documents are read
+    for path in written:  # refused before the documents are read
         refuse_place(path, [] if piped else [text])
     err = terminal(stderr=True)
     how: dict[str, Any] = {"k": k, "with_index": store is not None, "cold": cold}
@@ -390,7 +391,7 @@ def check(
         write_whole(sarif, render_sarif(report, said, text))
         if not as_json:
             typer.echo(f"SARIF: {sarif}")
-    if not docs:  # what cites nothing rests on the index
+    if not docs:  # against the index, no sentence has a citation
         failing -= {"uncited"}
     if not no_fail and any(sentence.verdict in failing for sentence in report.sentences):
         raise typer.Exit(UNPROVED)
@@ -414,8 +415,8 @@ def entail(
 ) -> None:
     """Score pairs: does the premise entail the hypothesis?
 
-    Every line is written back with `score` (0 to 1) and `entailed`. Where lines have a `label`,
-    the agreement with it is told at the end.
+    Write every line back with `score` (0 to 1) and `entailed`. If lines have a `label`, print how
+    well the scores agree with the labels.
     """
     from citeproof.console.entail import print_agreement, score_file
     from citeproof.console.on_ray import is_on_ray, verifier_on_ray
@@ -441,7 +442,7 @@ app.command()(installation.trust)
 
 @app.command()
 def methods() -> None:
-    """List the methods: what each does, and what it costs."""
+    """List the methods, with what each does and costs."""
     from citeproof.console.reports import print_methods
     from citeproof.graphs.registry import METHODS
 
@@ -450,12 +451,12 @@ def methods() -> None:
 
 @app.command()
 def graph(
-    method: Annotated[str, argument("Whose graph.")],
+    method: Annotated[str, argument("Method; `citeproof methods` lists them.")],
     output: Annotated[
-        Path | None, option("Draw it into a .svg, .png, .mmd or .md file.", "-o", "--output")
+        Path | None, option("Write it to a .svg, .png, .mmd or .md file.", "-o", "--output")
     ] = None,
 ) -> None:
-    """Show a method's graph: as Mermaid text, or drawn."""
+    """Show a method's graph, as Mermaid text or as a drawing."""
     from citeproof.console.drawing import render_mermaid, write_graph
     from citeproof.graphs.registry import find_method
 

@@ -49,7 +49,7 @@ def test_ask_without_an_index_says_what_to_do_and_leaves_nothing_behind(
     (folder / ".citeproof").rmdir()
     result = run(["ask", "Who built the tower?", "--store", store])
     assert result.exit_code == 2
-    missing = f"There are no documents in the index {store}. Read yours first: citeproof index"
+    missing = f"There are no documents in the index {store}. Index yours first: citeproof index"
     assert missing in result.stderr
     assert list(folder.iterdir()) == []
 
@@ -98,9 +98,9 @@ def documents(folder: Path) -> Path:
 
 def test_help_is_as_wide_as_the_terminal() -> None:
     said = run(["ask", "--help"], env={"COLUMNS": "150"}).output
-    assert "4 where a model or the index was lost on the way" in " ".join(said.split())
+    assert "4 if a model or the index was lost on the way" in " ".join(said.split())
     [line] = [line for line in said.splitlines() if "lost on the way" in line]
-    assert "Exit code 0 where there is an answer" in line
+    assert "Exit code 0 if there is an answer" in line
 
 
 def test_help_names_every_command_and_imports_nothing_heavy() -> None:
@@ -202,7 +202,7 @@ def test_ask_exits_with_3_where_there_is_no_answer(monkeypatch: pytest.MonkeyPat
         (["ask", "?", "--unverified", "hide"], "The parameter unverified cannot be 'hide': "),
         (["ask", "?", "--set", "k"], "--set k sets nothing: it is not of the form key=value. "),
         (["ask", "?", "--set", "llm.modle=x"], "There is no setting llm.modle"),
-        (["config", "--set", "k=3"], "There is no setting k. A setting has its section before"),
+        (["config", "--set", "k=3"], "There is no setting k. Write a setting with its section"),
         (["config", "--config", "no.toml"], "There is no settings file no.toml. "),
         (["graph", "vtg", "-o", "a.bmp"], "a.bmp has no known ending. Known endings: .svg, "),
         (["models", "fetch", "gpt"], "There is no embedded model 'gpt'. Known: qwen2.5"),

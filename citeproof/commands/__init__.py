@@ -1,1 +1,1 @@
-"""Commands of the command line, where they are not in `cli` itself."""
+"""Commands of the command line that are not in `cli` itself."""

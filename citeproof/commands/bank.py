@@ -27,13 +27,13 @@ app = typer.Typer(
 
 @app.command("stats")
 def bank_stats(
-    namespace: Annotated[str | None, option("Count only its cases.")] = None,
+    namespace: Annotated[str | None, option("Count only the cases of this namespace.")] = None,
     as_json: AsJSON = False,
     config: Config = None,
     store: Store = None,
     sets: Sets = None,
 ) -> None:
-    """Count cases, rationales and uses, in every namespace."""
+    """Count the cases, per namespace, and their rationales."""
     from citeproof.cases import summarize
     from citeproof.console import bank as shown
 
@@ -47,16 +47,16 @@ def bank_stats(
 
 @app.command("export")
 def bank_export(
-    out: Annotated[Path | None, option("Write them here; by default to stdout.")] = None,
+    out: Annotated[Path | None, option("Write the cases here; by default to stdout.")] = None,
     namespace: Annotated[
-        str | None, option("Which cases; by default those of `bank.namespace`.")
+        str | None, option("Namespace to export; by default `bank.namespace`.")
     ] = None,
-    everywhere: Annotated[bool, flag("The cases of every namespace.", "--all")] = False,
+    everywhere: Annotated[bool, flag("Export the cases of every namespace.", "--all")] = False,
     config: Config = None,
     store: Store = None,
     sets: Sets = None,
 ) -> None:
-    """Write the cases as JSON lines, with their rationales, times and uses."""
+    """Write the cases as JSON lines, with their rationales and times."""
     from citeproof.console import bank as shown
 
     with shown.open_bank(load_settings(config, store, sets), namespace) as bank:
@@ -67,16 +67,18 @@ def bank_export(
 @app.command("import")
 def bank_import(
     file: Annotated[Path, argument("An export; - reads stdin.", "FILE")],
-    namespace: Annotated[str | None, option("Where they go; by default where they were.")] = None,
+    namespace: Annotated[
+        str | None, option("Namespace to import into; by default each case's own.")
+    ] = None,
     rebuild: Annotated[
-        bool, flag("Begin with an empty bank, in every namespace.", "--rebuild")
+        bool, flag("First delete the cases of every namespace.", "--rebuild")
     ] = False,
-    yes: Annotated[bool, flag("Do not ask.", "--yes")] = False,
+    yes: Annotated[bool, flag("Do not ask for confirmation.", "--yes")] = False,
     config: Config = None,
     store: Store = None,
     sets: Sets = None,
 ) -> None:
-    """Add the cases of an export. Interrupted, it can be run again, and goes on."""
+    """Add the cases of an export. After an interruption, run it again to continue."""
     from citeproof.cases import parse_entries
     from citeproof.console import bank as shown
     from citeproof.console.opening import show_count

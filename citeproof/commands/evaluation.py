@@ -1,4 +1,4 @@
-"""`eval`, `score`, `merge`, `report` and `trace`: runs over questions, and what is made of them."""
+"""`eval`, `score`, `merge`, `report` and `trace`: run methods over questions and evaluate them."""
 
 from __future__ import annotations
 
@@ -29,41 +29,40 @@ from citeproof.errors import InputError
 
 
 def evaluate(
-    out: Annotated[Path, option("Folder of the run; of a sweep, of all its runs.")],
-    data: Annotated[str | None, option("Questions: a file, or a data set's name.")] = None,
-    method: Annotated[str | None, option("How to answer; by default vtg.")] = None,
-    limit: Annotated[int | None, option("Draw so many of the questions.", min=1)] = None,
-    seed: Annotated[int | None, option("Draws them; by default 0. Models: llm.seed.")] = None,
+    out: Annotated[Path, option("Folder of the run, or of all runs of a sweep.")],
+    data: Annotated[str | None, option("Questions: a file, or the name of a data set.")] = None,
+    method: Annotated[str | None, option("Method; by default vtg.")] = None,
+    limit: Annotated[int | None, option("Number of questions to draw.", min=1)] = None,
+    seed: Annotated[int | None, option("Seed of the draw; by default 0. Models: llm.seed.")] = None,
     corpus: Annotated[
         Literal["documents", "index"] | None,
-        option("What is searched; by default a question's documents, if any."),
+        option("What to search; by default a question's own documents, if any."),
     ] = None,
     paper: Paper = None,
     gold: Annotated[
         bool, flag("Choose the documents by the gold answers, as ORACLE does.", "--gold")
     ] = False,
     sub_questions: Annotated[
-        bool, flag("Ask ASQA's sub-questions in place of the question.", "--sub-questions")
+        bool, flag("Ask ASQA's sub-questions instead of the question.", "--sub-questions")
     ] = False,
     sets: Sets = None,
     at_once: Annotated[
-        int | None, option("Questions at a time; embedded model 1, others 8.", min=1)
+        int | None, option("Questions at a time; by default 1 (embedded model) or 8.", min=1)
     ] = None,
-    resume: Annotated[
-        bool, flag("Go on with a run; its errors are tried again.", "--resume")
-    ] = False,
-    trace: Annotated[bool, flag("Keep the events of each question, too.", "--trace")] = False,
-    sweep: Annotated[Path | None, option("A TOML file that names many runs.")] = None,
+    resume: Annotated[bool, flag("Resume a run, and retry its errors.", "--resume")] = False,
+    trace: Annotated[bool, flag("Also save the events of each question.", "--trace")] = False,
+    sweep: Annotated[Path | None, option("TOML file that lists several runs.")] = None,
     on: On = None,
     shard: Annotated[
-        str | None, option("Only a part of the questions: 2/4, the second of four.", metavar="N/M")
+        str | None,
+        option("Answer one part of the questions: 2/4, the second of four.", metavar="N/M"),
     ] = None,
     store: Store = None,
     config: Config = None,
 ) -> None:
-    """Answer the questions of a data set, and keep each answer as soon as it is there.
+    """Answer the questions of a data set, and save each answer as soon as it is ready.
 
-    Exit code 0 where all are answered, 1 where one ended in an error.
+    Exit code 0 if all were answered, 1 if any ended in an error.
     """
     from citeproof.console import evaluate as shown
     from citeproof.console.on_ray import is_on_ray
@@ -83,7 +82,7 @@ def evaluate(
     try:
         complete = shown.evaluate(plans, out, err, config=config, store=store, **how)
     except KeyboardInterrupt as error:
-        complain("Interrupted. Answers so far are kept; go on with --resume.")
+        complain("Interrupted. The answers so far are saved; continue with --resume.")
         raise typer.Exit(130) from error
     if not complete:
         raise typer.Exit(1)
@@ -92,16 +91,16 @@ def evaluate(
 def score(
     runs: Runs,
     mode: Annotated[
-        str, option("strict: as ALCE's evaluator counts.", metavar="corrected|strict")
+        str, option("How to count; strict is ALCE's own way.", metavar="corrected|strict")
     ] = "corrected",
     reader: Annotated[
-        str | None, option("A SQuAD model, name or folder: Disambig-F1, QA-EM, DR (ASQA).")
+        str | None, option("SQuAD model (name or folder) for Disambig-F1, QA-EM and DR (ASQA).")
     ] = None,
     mauve: Annotated[
-        bool, flag("Also MAUVE of each run, by GPT-2 large (extra: mauve).", "--mauve")
+        bool, flag("Also compute MAUVE with GPT-2 large (extra: mauve).", "--mauve")
     ] = False,
-    at_most_citations: Annotated[int, option("So many citations of a statement count.", min=1)] = 3,
-    cot: Annotated[bool, flag("Lists (QAMPARI) follow a reasoning and a colon.", "--cot")] = False,
+    at_most_citations: Annotated[int, option("Most citations counted per statement.", min=1)] = 3,
+    cot: Annotated[bool, flag("QAMPARI lists come after reasoning and a colon.", "--cot")] = False,
     backend: Backend = None,
     model: Model = None,
     threshold: Threshold = None,
@@ -109,7 +108,7 @@ def score(
     config: Config = None,
     sets: Sets = None,
 ) -> None:
-    """Score runs by all metrics, from their outputs alone. A second time costs next to nothing."""
+    """Score runs by all metrics, from their outputs alone. Scoring again costs next to nothing."""
     from citeproof.console.evaluate import score_runs
     from citeproof.console.on_ray import is_on_ray
 
@@ -120,9 +119,9 @@ def score(
 
 def merge(
     runs: Annotated[list[Path], argument("Folders of runs, in order.", "RUN...")],
-    out: Annotated[Path, option("Folder of the run that they make together.")],
+    out: Annotated[Path, option("Folder of the merged run.")],
 ) -> None:
-    """Put the runs of `eval --shard` into one, for `score`, `report` and `eval --resume`."""
+    """Merge the runs of `eval --shard` into one, for `score`, `report` and `eval --resume`."""
     from citeproof.evaluation.merging import merge as merged
 
     totals = merged(runs, out).totals
@@ -135,12 +134,12 @@ def report(
     runs: Runs,
     out: Annotated[Path | None, option("Write Markdown here; by default to stdout.")] = None,
     html: Annotated[Path | None, option("Also write a page with plots.")] = None,
-    against: Annotated[Path | None, option("The run that the others are compared with.")] = None,
+    against: Annotated[Path | None, option("Run to compare the others with.")] = None,
     metrics: Annotated[
-        str | None, option("Only these, of metrics and costs alike.", metavar="NAME,NAME")
+        str | None, option("Show only these metrics and costs.", metavar="NAME,NAME")
     ] = None,
 ) -> None:
-    """Compare runs that were scored: a table of methods and metrics, and what they cost."""
+    """Compare scored runs in a table of methods, metrics and costs."""
     from citeproof.evaluation.report import markdown
     from citeproof.evaluation.report import report as compared
     from citeproof.evaluation.report_page import render_report
@@ -163,11 +162,11 @@ def trace(
         Path, argument("A folder of `eval --trace`, or a file of `ask --events`.", "RUN")
     ],
     example: Annotated[
-        str | None, argument("In a folder: whose, by number (from 1) or id.", "[N]")
+        str | None, argument("Question in a folder, by number (from 1) or id.", "[N]")
     ] = None,
-    html: Annotated[Path | None, option("Write it as a page; by default it is printed.")] = None,
+    html: Annotated[Path | None, option("Write an HTML page instead of printing.")] = None,
 ) -> None:
-    """Show a run that was kept: its steps, prompts, replies and verdicts."""
+    """Show a saved run: its steps, prompts, replies and verdicts."""
     from citeproof.console.live import show
     from citeproof.console.page import render_trace
     from citeproof.evaluation.traces import find_trace, read_trace, replay

@@ -1,4 +1,4 @@
-"""`doctor`, `models`, `trust` and `config`: what is installed, and what is set."""
+"""`doctor`, `models`, `trust` and `config`: the installation and its settings."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from citeproof.commands.options import Config, Sets, Store, argument, flag, load
 from citeproof.console.output import terminal
 from citeproof.errors import InputError
 
-models = typer.Typer(help="The embedded models.", no_args_is_help=True)
+models = typer.Typer(help="Download and list the embedded models.", no_args_is_help=True)
 
 
 def doctor(
     speed: Annotated[bool, flag("Also time the models.", "--speed")] = False,
     repair: Annotated[
-        bool, flag("First make damaged models anew; nothing else is changed.", "--repair")
+        bool, flag("First restore damaged models; changes nothing else.", "--repair")
     ] = False,
     config: Config = None,
     store: Store = None,
     sets: Sets = None,
 ) -> None:
-    """Look over the installation. Exit code 1 where something is missing."""
+    """Check the installation. Exit code 1 if something is missing."""
     from citeproof.console.opening import show_downloads
     from citeproof.console.reports import print_checks
     from citeproof.doctor import diagnose
@@ -32,7 +32,7 @@ def doctor(
     settings = load_settings(config, store, sets)
     with show_downloads(terminal(stderr=True), "looking…") as progress:
         for name in mend(settings, progress) if repair else ():
-            typer.echo(f"Made anew: {name}")
+            typer.echo(f"Restored: {name}")
         found = diagnose(settings, measure=speed)
     print_checks(found, terminal())
     if any(check.status == "missing" for check in found):
@@ -44,14 +44,14 @@ def models_fetch(
     names: Annotated[
         list[str] | None,
         argument(
-            "By default all embedded ones; hf:OWNER/REPO/FILE.gguf is any of the hub's.",
+            "By default all embedded models; hf:OWNER/REPO/FILE.gguf names one on the hub.",
             "[NAME]...",
         ),
     ] = None,
     config: Config = None,
     sets: Sets = None,
 ) -> None:
-    """Download models into the cache, and verify them."""
+    """Download models into the cache and verify them."""
     from citeproof.console.opening import show_downloads
     from citeproof.models.fetch import fetch, fetch_gguf
     from citeproof.models.manifest import EMBEDDED
@@ -59,7 +59,7 @@ def models_fetch(
     known = {model.name: model for model in EMBEDDED}
     for name in names or []:
         if name not in known and not name.startswith("hf:"):
-            fix = f"Known: {', '.join(known)}. One of the hub is written hf:OWNER/REPO/FILE.gguf."
+            fix = f"Known: {', '.join(known)}. Models of the hub: hf:OWNER/REPO/FILE.gguf."
             raise InputError(f"There is no embedded model {name!r}", fix=fix)
     settings = load_settings(config, None, sets)
     err = terminal(stderr=True)
@@ -78,7 +78,7 @@ def models_fetch(
 
 @models.command("list")
 def models_list(config: Config = None, sets: Sets = None) -> None:
-    """Show the embedded models, and whether they are here."""
+    """List the embedded models, and whether they are downloaded."""
     from citeproof.console.reports import print_models
     from citeproof.models.manifest import EMBEDDED
 
@@ -86,15 +86,15 @@ def models_list(config: Config = None, sets: Sets = None) -> None:
 
 
 def trust(
-    file: Annotated[Path, argument("A settings file; by default that of this folder.")] = Path(
+    file: Annotated[Path, argument("Settings file; by default the one in this folder.")] = Path(
         "citeproof.toml"
     ),
 ) -> None:
-    """Trust a settings file as it is now: it may name a server for your key, and its arguments."""
+    """Trust a settings file as it is now: it may name servers, programs and their arguments."""
     from citeproof.settings import Settings
     from citeproof.trust import trust as remember
 
-    Settings.load(file)  # what cannot be read is not worth trusting
+    Settings.load(file)  # refuses a file that cannot be read
     place = remember(file)
     typer.echo(f"Trusted as it is now: {file.resolve()} (kept in {place})")
 

@@ -1,4 +1,4 @@
-"""Options that several commands have, each declared once, and what they mean."""
+"""Options that several commands share, each declared once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def option(text: str, *names: str, **more: Any) -> Any:
-    """An option with its help; without names it is called as the parameter is."""
+    """An option with its help; without names it takes the parameter's name."""
     return typer.Option(*names, help=text, **more)
 
 
@@ -39,7 +39,7 @@ Sets = Annotated[
 Backend = Annotated[
     str | None,
     option(
-        "The model that says if a passage entails a sentence; by default that of the settings.",
+        "Kind of entailment model; by default the one in the settings.",
         metavar="auto|cascade|cross-encoder|judge|seq2seq",
     ),
 ]
@@ -47,20 +47,23 @@ Model = Annotated[str | None, option("Entailment model: local, judge, a preset, 
 Paper = Annotated[
     str | None,
     option(
-        "As the method's paper has it: asqa, eli5, …; alone, on the data set of the questions.",
+        "Use the parameters of the method's paper for a data set: asqa, eli5, …; without a value, "
+        "for that of the questions.",
         metavar="[DATA]",
     ),
 ]
-On = Annotated[str | None, option("ray: Ray actors share the work.", "--on", metavar="ray")]
-Threshold = Annotated[float | None, option("Scores from here on (0 to 1) count as entailed.")]
-Runs = Annotated[list[Path], argument("Folders of runs, or JSON of ALCE's runner.", "RUN...")]
-AsJSON = Annotated[bool, flag("Print it as JSON.", "--json")]
-Page = Annotated[Path | None, option("Also write it as a page.", "--html")]
-Cold = Annotated[bool, flag("Load the models here, even if citeproof serve has them.", "--cold")]
+On = Annotated[str | None, option("Share the work among Ray actors.", "--on", metavar="ray")]
+Threshold = Annotated[float | None, option("Lowest score (0 to 1) that counts as entailed.")]
+Runs = Annotated[list[Path], argument("Run folders, or JSON files of ALCE's runner.", "RUN...")]
+AsJSON = Annotated[bool, flag("Print the result as JSON.", "--json")]
+Page = Annotated[Path | None, option("Also write the result as an HTML page.", "--html")]
+Cold = Annotated[
+    bool, flag("Load the models here, even if citeproof serve has them open.", "--cold")
+]
 
 
 def load_settings(config: Path | None, store: Path | None, sets: list[str] | None) -> Settings:
-    """The settings in force.
+    """Load the settings in force.
 
     Raises:
         SettingsError: A setting is unknown or not allowed.
@@ -72,7 +75,7 @@ def load_settings(config: Path | None, store: Path | None, sets: list[str] | Non
     if others:
         raise SettingsError(
             f"There is no setting {next(iter(others))}",
-            fix="A setting has its section before it, such as llm.model.",
+            fix="Write a setting with its section, such as llm.model.",
         )
     return settings
 
@@ -80,7 +83,7 @@ def load_settings(config: Path | None, store: Path | None, sets: list[str] | Non
 def entailment_sets(
     sets: list[str] | None, backend: str | None, model: str | None, threshold: float | None
 ) -> list[str]:
-    """The `--set` items, with those that the options for the entailment model stand for."""
+    """Append the options for the entailment model to the `--set` items, in the same form."""
     options = {"kind": backend, "model": model, "threshold": threshold}
     named = [f"entailment.{key}={value}" for key, value in options.items() if value is not None]
     return [*(sets or []), *named]

@@ -1,4 +1,4 @@
-"""`serve` and `mcp`: citeproof for other programs, and for readers with a browser."""
+"""`serve` and `mcp`: citeproof for other programs and for browsers."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from citeproof.console.output import terminal
 
 
 def serve(
-    host: Annotated[str, option("Address to listen at; other machines need --token.")] = (
+    host: Annotated[str, option("Address to listen on; needs --token unless local.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, option("0 takes any that is free.", min=0, max=65535)] = 8080,
+    port: Annotated[int, option("Port to listen on; 0 picks a free one.", min=0, max=65535)] = 8080,
     token: Annotated[
         str | None,
-        option("Whoever uses the server has to show it.", envvar="SERVE_TOKEN"),
+        option("Token that every client must send.", envvar="SERVE_TOKEN"),
     ] = None,
     name: Annotated[
-        list[str] | None, option("A further name under which the server is reached.")
+        list[str] | None, option("Further host name of the server; may be repeated.")
     ] = None,
     store: Store = None,
     config: Config = None,
     sets: Sets = None,
 ) -> None:
-    """Answer over HTTP: a page for readers, REST, and OpenAI's protocol."""
+    """Answer over HTTP: a web page, a REST API and OpenAI's protocol."""
     from citeproof.server.running import serve as run
 
     settings = load_settings(config, store, sets)

@@ -1,1 +1,1 @@
-"""Everything that a person sees: the terminal, the page of an answer, the drawing of a graph."""
+"""Everything that a person sees: terminal output, the page of an answer, drawings of graphs."""

@@ -1,4 +1,4 @@
-"""Turns the command line's arguments into settings, and parameters of a method."""
+"""Turns command-line arguments into settings and parameters of a method."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ def read_arguments(
     store: Path | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> tuple[Settings, dict[str, Any]]:
-    """The settings in force (file, environment, then these arguments), and a method's parameters.
+    """Load the settings (from file, environment, then these arguments) and a method's parameters.
 
     Args:
         config: The settings file.
-        sets: `key=value` items. A key with a dot, or a section's name, is a setting.
+        sets: `key=value` items. A key with a dot, or a section's name, is a setting; any other is
+            a parameter.
         llm: The language model.
         store: The folder of the index.
-        defaults: Settings that `sets` may change.
+        defaults: Settings that `sets` may override.
 
     Raises:
-        SettingsError: An item is not of that form, or a setting is unknown or not allowed.
+        SettingsError: An item is not of the form `key=value`, or a setting is unknown or not
+            allowed.
     """
     known: dict[str, Any] = {"llm.model": llm, **(defaults or {})}
     parameters: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""`citeproof ask`: answers a question before the reader's eyes."""
+"""`citeproof ask`: answers a question and shows the answer as it is written."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from citeproof.settings import Settings
 from citeproof.text import plain
 
 ABSTAINED = 3
-"""Exit code where the documents do not answer the question."""
+"""Exit code if the documents do not answer the question."""
 CUT_OFF = 4
-"""Exit code where a model or retriever was lost before the answer was done."""
+"""Exit code if a model or retriever was lost before the answer was complete."""
 
 
 def ask(
@@ -57,27 +57,27 @@ def ask(
     thread: str | None,
     cold: bool,
 ) -> int:
-    """Answer a question; gives the exit code.
+    """Answer a question and return the exit code.
 
     Args:
-        question: What to answer.
-        settings: They name the models and the store.
-        method: How to answer.
-        parameters: Those of the method that are set apart.
-        docs: Read first, into memory or the store.
+        question: The question.
+        settings: Name the models and the store.
+        method: Name of the method.
+        parameters: Parameters of the method to set; the others keep their defaults.
+        docs: Documents to read first, into memory or the store.
         as_json: Print the answer as JSON.
-        html: Where the answer is written as a page.
+        html: File for the answer as a page.
         trace: Show each step.
-        events: Where the run's events are kept.
-        thread: Where the conversation is kept.
-        cold: Load the models here, even if a server has them.
+        events: File for the run's events.
+        thread: Name under which the conversation is kept.
+        cold: Load the models here, even if a server has them open.
 
     Raises:
         CiteproofError: The question cannot be answered.
     """
     if not question.strip():
         raise InputError("The question is empty", fix="Ask something, in words.")
-    # A wrong parameter is told before models are loaded.
+    # This reports a wrong parameter before any model is loaded.
     fixed = find_method(method).sketch(**parameters).context_schema()
     err = terminal(stderr=True)
     if review := getattr(fixed, "review", False):
@@ -86,7 +86,7 @@ def ask(
     for path in filter(None, (html, events)):
         refuse_place(path, sources)
     err.quiet = as_json and not err.is_terminal
-    # With the JSON piped on, the run still shows on the terminal, but does not fill a log.
+    # If the JSON is piped on, a terminal still shows the run, but a log is not filled with it.
     console = err if as_json else terminal()
     moments: list[Moment] = []
     with open_runs(settings, method, parameters, err, docs, cold=cold) as runs:
@@ -99,13 +99,13 @@ def ask(
                 )
                 if not as_json:
                     conclude(answer, console)
-                    if runs.goes_on:  # what was shown before the interruption was not shown again
+                    if runs.goes_on:  # the part before the interruption was not shown again
                         whole = f"\nThe whole answer: {plain(answer.text, lines=True)}"
                         console.print(Text(whole), soft_wrap=True)
                 if is_outage(moments) and not answer.claims:
                     raise ModelOutageError(answer.reason)
         except KeyboardInterrupt:
-            # Told at once: the embedded model reads its batch to the end before it stops.
+            # Said at once, because the embedded model finishes its batch before it stops.
             complain("Interrupted; closing the models.")
             _advise(kept)
             raise typer.Exit(130) from None
@@ -149,22 +149,22 @@ def open_runs(
     *,
     cold: bool,
 ) -> Iterator[Runs]:
-    """Runs of a method: at a server that has the same models and store open, else in this process.
+    """Open a method at a server with the same models and store open, else in this process.
 
-    The documents `docs` are read first, in this process. Without them a method that reads needs an
-    index.
+    With `docs`, the method always runs in this process, which reads them first. Without them, a
+    method that searches needs an index.
 
     Raises:
-        InputError: There are no documents.
+        InputError: The method needs an index, which is missing or empty.
         CiteproofError: The models or the store cannot be opened.
     """
     fixed = find_method(method).sketch(**parameters).context_schema()
-    reads = getattr(fixed, "cite", True)  # CLOSEDBOOK may read nothing
+    reads = getattr(fixed, "cite", True)  # CLOSEDBOOK reads only to cite
     if reads and not docs:
         refuse_missing_index(settings)
     server = None if cold or docs else find_server(settings)
     if server is not None:
-        err.print(Text(f"By the models of citeproof serve at {server.address}", style="dim"))
+        err.print(Text(f"Using the models of citeproof serve at {server.address}", style="dim"))
         yield RemoteRuns(server, method, parameters)
         return
     from citeproof.tools.toolbox import Toolbox

@@ -1,4 +1,4 @@
-"""`citeproof bank`: cases in and out of files, and figures of them."""
+"""`citeproof bank`: exports and imports cases, and prints statistics of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from citeproof.tools.retrieval.remote_embeddings import open_embedder
 def open_bank(
     settings: Settings, namespace: str | None, embeddings: Embeddings | None = None
 ) -> Iterator[Bank]:
-    """The bank that the settings name, with another namespace if one is named.
+    """Open the bank that the settings name, in another namespace if one is given.
 
     Raises:
         SettingsError: The namespace is not allowed.
@@ -42,10 +42,10 @@ def open_bank(
 
 @contextmanager
 def open_embedding_bank(settings: Settings, err: Console) -> Iterator[Bank]:
-    """The bank with the model that embeds what is added to it.
+    """Open the bank with the model that embeds new cases.
 
     Raises:
-        ModelError: The embedding model cannot be had.
+        ModelError: The embedding model is unavailable.
         StoreError: The store cannot be opened.
     """
     with show_downloads(err, "opening the memory bank…") as progress:
@@ -56,7 +56,7 @@ def open_embedding_bank(settings: Settings, err: Console) -> Iterator[Bank]:
 
 
 def confirm_rebuild(settings: Settings, *, yes: bool) -> None:
-    """Ask before a bank that holds something is deleted, unless that was answered beforehand.
+    """Ask before a bank that is not empty is deleted, unless `yes` has confirmed it.
 
     Raises:
         InputError: There is nobody to ask.
@@ -72,7 +72,7 @@ def confirm_rebuild(settings: Settings, *, yes: bool) -> None:
 
 
 def print_statistics(statistics: Statistics, console: Console) -> None:
-    """How much the bank holds."""
+    """Print how much the bank holds."""
     mean = "–" if statistics.mean_score is None else f"{statistics.mean_score:.2f}"
     rows = [("cases", f"{statistics.cases:,}")]
     rows += [(f"  {name}", f"{number:,}") for name, number in statistics.namespaces.items()]
@@ -85,7 +85,7 @@ def print_statistics(statistics: Statistics, console: Console) -> None:
 
 
 def write_export(entries: Sequence[Entry], out: Path | None, err: Console) -> None:
-    """Write cases as JSON lines to a file, that appears whole or not at all, or to the output.
+    """Write cases as JSON lines to stdout, or to a file that appears whole or not at all.
 
     Raises:
         InputError: The file cannot be written.
@@ -98,10 +98,10 @@ def write_export(entries: Sequence[Entry], out: Path | None, err: Console) -> No
 
 
 def read_export(file: Path) -> tuple[list[str], str]:
-    """The lines of a file, `-` being the standard input, and what to call it.
+    """Return the lines of a file and its name for messages; `-` is the standard input.
 
     Raises:
-        InputError: It cannot be read, or is not UTF-8, or is empty.
+        InputError: The file cannot be read, is not UTF-8, or is empty.
     """
     text, name = read_text(file)
     if not text.strip():

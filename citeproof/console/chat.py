@@ -1,4 +1,4 @@
-"""`citeproof chat`: one question after the other, each of which may follow up on those before."""
+"""`citeproof chat`: a conversation, in which a question may follow up on earlier ones."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Chat:
     err: Console
     answer: Answer | None = None
     moments: list[Moment] = field(default_factory=list)
-    """Those of the answer, where it was given in this process."""
+    """Moments of the answer, if this process gave it."""
 
     def run(self, stdin: TextIO) -> int:
-        """Take lines until there are no more; how many could not be done.
+        """Handle all lines and return the number that failed.
 
         Raises:
             CiteproofError: The conversation cannot be opened.
@@ -68,7 +68,7 @@ class Chat:
         return failures
 
     def _lines(self, stdin: TextIO) -> Iterator[str]:
-        """The questions, line by line, without empty ones."""
+        """Yield the lines that are not empty."""
         attended = stdin.isatty()
         if attended:
             write_line(self.console, HELP, "dim")
@@ -79,7 +79,7 @@ class Chat:
             yield line
 
     def _read_input(self) -> Iterator[str]:
-        import readline  # noqa: F401  gives `input` its editing and its history
+        import readline  # noqa: F401  gives `input` line editing and history
 
         while True:
             try:
@@ -104,7 +104,7 @@ class Chat:
             raise InputError(f"There is no {command}", fix=HELP)
 
     async def _resume(self) -> None:
-        """Take up what the thread has kept."""
+        """Continue the conversation that the thread holds."""
         self.answer, questions = await self.runs.begun(self.thread)
         if questions:
             so_far = f"{self.thread.name}: {count(questions, 'question')} so far"
@@ -123,13 +123,13 @@ class Chat:
         write_line(self.console, " · ".join(parts), "dim")
 
     async def _forget(self) -> None:
-        """Begin a new conversation; the one before is gone."""
+        """Delete the conversation and begin a new one."""
         await self.runs.forget(self.thread)
         self.answer, self.moments = None, []
         write_line(self.console, "A new conversation.", "dim")
 
     def _save(self, name: str) -> None:
-        """Write the last answer as a page, with its trace where this process has given it."""
+        """Write the last answer as a page, with its trace if this process gave the answer."""
         if not name:
             raise InputError("/save needs a name", fix="Write it as /save answer.html.")
         answer, path = self._last(), expand(Path(name))
@@ -155,9 +155,10 @@ def chat(
     *,
     cold: bool,
 ) -> int:
-    """Hold a conversation; gives how many lines could not be done.
+    """Hold a conversation and return the number of lines that failed.
 
-    Without the name of a thread it is forgotten at the end. Of `stdin` each line is a question.
+    Each line of `stdin` is a question. Without the name of a thread, the conversation is deleted
+    at the end.
 
     Raises:
         CiteproofError: The conversation cannot be opened.

@@ -1,4 +1,4 @@
-"""`citeproof check`: reads a text, and prints which of its sentences are supported by what."""
+"""`citeproof check`: reads a text and prints what supports each of its sentences."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ LOOK: dict[CheckVerdict, tuple[str, str, str]] = {
     "unsupported": ("✗", "yellow", "not supported by anything found"),
     "unchecked": ("·", "dim", "states nothing to check"),
 }
-"""Verdict → sign, colour, and the words that say it without colour."""
+"""Verdict → sign, colour, and words for where there is no colour."""
 _SEVERITY: list[CheckVerdict] = ["contradicted", "unsupported"]
-"""The verdicts that `--fail-on` names, the worst first."""
+"""The verdicts that `--fail-on` accepts, worst first."""
 
 
 def verdicts_that_fail(name: str | None) -> set[CheckVerdict]:
-    """The verdicts that fail a check: the named one and worse; by default all but the good.
+    """Return the verdicts that fail a check: the named one and worse.
+
+    Without a name, every verdict fails it except `supported` and `unchecked`.
 
     Raises:
-        InputError: None of that name can be chosen.
+        InputError: `--fail-on` does not accept the name.
     """
     if name is None:
         return set(LOOK) - {"supported", "unchecked"}
@@ -42,11 +44,11 @@ def verdicts_that_fail(name: str | None) -> set[CheckVerdict]:
 
 
 def read(text: Path) -> str:
-    """The text of a file; `-` is the standard input.
+    """Read a text file; `-` is the standard input.
 
     Raises:
         DocumentError: The file cannot be read, or is not UTF-8.
-        InputError: There is no word in it.
+        InputError: The text has no word.
     """
     said, _ = read_text(text)
     if not any(map(str.isalnum, strip_marks(said))):
@@ -55,7 +57,7 @@ def read(text: Path) -> str:
 
 
 def show(report: CheckReport, console: Console) -> None:
-    """Print a report: each sentence with its verdict and what supports it, then the sums."""
+    """Print each sentence with its verdict and what supports it, then the totals."""
     paragraph = 1
     for sentence in report.sentences:
         if sentence.paragraph != paragraph:
@@ -70,9 +72,9 @@ def show(report: CheckReport, console: Console) -> None:
 
 
 def describe_recall(report: CheckReport) -> str:
-    """How much of a text its own citations support: `3 of 4 sentences … (recall 75%)`.
+    """Say how much of a text its own citations support: `3 of 4 sentences … (recall 75%)`.
 
-    Of a text that cites nothing, how much is supported by anything.
+    For a text that cites nothing, say how much of it anything supports.
     """
     checked = len(report.sentences) - report.counts.unchecked
     sentences = count(checked, "sentence")
@@ -86,13 +88,13 @@ def describe_recall(report: CheckReport) -> str:
 
 
 def count_verdicts(report: CheckReport) -> str:
-    """The number of sentences of each verdict: `1 supported · 0 misattributed · …`."""
+    """List the number of sentences per verdict: `1 supported · 0 misattributed · …`."""
     counts = report.counts.model_dump()
     return " · ".join(f"{counts[verdict]} {verdict}" for verdict in LOOK)
 
 
 def describe_verdict(sentence: CheckedSentence) -> str:
-    """The verdict in words, with the score: `supported by what it cites, score 0.97`."""
+    """Put a verdict into words, with its score: `supported by what it cites, score 0.97`."""
     words = LOOK[sentence.verdict][2]
     if sentence.score is None:
         return words
@@ -123,7 +125,7 @@ def _sentence(sentence: CheckedSentence, console: Console) -> None:
     for support in sentence.support:
         _support(support, console)
     if sentence.against:
-        write_line(console, "otherwise in", "red", indent=4)
+        write_line(console, "contradicted in", "red", indent=4)
     for support in sentence.against:
         _support(support, console)
 

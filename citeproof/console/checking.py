@@ -1,4 +1,4 @@
-"""The evidence of `citeproof check`: documents that are named, the index, or both."""
+"""The evidence of `citeproof check`: the named documents, the index, or both."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def prove(
     with_index: bool,
     cold: bool,
 ) -> CheckReport:
-    """Prove a text: at a server that has the same models and index open, else in this process.
+    """Prove a text at a server with the same models and index open, else in this process.
 
-    It may not be among the documents, nor may these be among the files that will be written.
+    The text must not be one of the documents, and none of the files to be written may be.
 
     Raises:
-        CiteproofError: It cannot be proved.
+        CiteproofError: The text cannot be proved.
     """
     words = settings.retriever.passage_words
     read = read_numbered(documents, words, settings.documents) if documents else None
@@ -62,7 +62,8 @@ def prove(
             complain(problem)
     elif bare != text:
         complain(
-            "The citations are not checked: the index has no numbers. Name documents with --docs."
+            "The citations are not checked: indexed documents have no numbers. "
+            "Name documents with --docs."
         )
     server = None if cold or documents else find_server(settings)
     if server is not None:
@@ -91,10 +92,13 @@ def searching(
     *,
     with_index: bool,
 ) -> Iterator[Retriever | None]:
-    """What finds more than a text cites: in the index, if there are no documents or it is wanted.
+    """Open the retriever that finds passages beyond the cited ones.
+
+    Without documents it searches the index, and with `with_index` both. Otherwise it is None, which
+    lets the check search the documents.
 
     Raises:
-        InputError: There are no documents.
+        InputError: The index is missing or empty.
         StoreError: The index cannot be searched.
     """
     if numbered is not None and not with_index:

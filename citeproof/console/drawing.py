@@ -1,6 +1,6 @@
-"""Pictures of a compiled graph, made here: LangGraph's own come from a web service.
+"""Draws compiled graphs locally: LangGraph's own drawings come from a web service.
 
-grandalf puts the nodes into layers, each below what leads to it.
+grandalf arranges the nodes in layers, each below the nodes that lead to it.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from citeproof.paths import expand
 __all__ = ["draw", "render_mermaid", "write_graph"]
 
 _HEIGHT, _ROOM, _GAP, _MARGIN, _LETTER = 40.0, 14.0, 46.0, 24.0, 7.9
-"""Height of a box, room between two, between layers, and at the rim; width of a letter."""
+"""Height of a box; space between boxes, between layers and at the margin; width of a letter."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """The way that a run took through a graph, for a drawing that is part of a page.
+    """The path of a run through a graph, for a drawing within a page.
 
-    The drawing then has no style of its own: a page's policy allows but one, into which `graph.css`
-    and rules for `ran`, `taken` and `told` belong.
+    Such a drawing has no style of its own, because a page's policy allows only one. That style must
+    contain `graph.css` and rules for `ran`, `taken` and `told`.
     """
 
     name: str
-    """Tells the drawing from others of the page: a letter, then letters, digits and dashes."""
+    """Unique name of the drawing within the page: a letter, then letters, digits and dashes."""
     facts: Mapping[str, str]
-    """Node that ran → what to tell of it, below its name."""
+    """Node that ran → text below its name."""
     edges: Mapping[tuple[str, str], int]
     """Source and target of an edge that was taken → how many times."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """Node → address of what tells more of it."""
+    """Node → address of its details."""
 
 
 def draw_svg(nodes: Sequence[str], edges: Iterable[Edge], taken: Taken | None = None) -> Markup:
-    """The drawing of nodes and edges.
+    """Draw nodes and edges.
 
     Args:
         nodes: Names; those that begin and end with two underscores are drawn as terminals.
-        edges: Between these nodes. Two with the same ends are drawn as one.
-        taken: The way that a run took; None draws the graph alone.
+        edges: Edges between these nodes; those with the same ends are drawn as one.
+        taken: The path of a run; None draws only the graph.
     """
     facts = taken.facts if taken else {}
     boxes = {}
@@ -67,7 +67,7 @@ def draw_svg(nodes: Sequence[str], edges: Iterable[Edge], taken: Taken | None = 
         "graph.svg",
         width=width,
         height=height,
-        # From top to bottom, as a keyboard goes from one link to the next.
+        # From top to bottom, the order in which the Tab key visits links.
         boxes=sorted(boxes.values(), key=lambda box: box.xy[::-1]),
         ways=ways,
         taken=taken,
@@ -78,7 +78,7 @@ def draw_svg(nodes: Sequence[str], edges: Iterable[Edge], taken: Taken | None = 
 
 @dataclass(eq=False)
 class _Box:
-    """A node, or what stands half way of an edge; grandalf gives it its place."""
+    """A node, or a point halfway along an edge; grandalf sets its position."""
 
     w: float
     name: str = ""
@@ -91,7 +91,7 @@ class _Box:
 
 
 class _Numbered:
-    """A set with a fixed order, since grandalf iterates over its sets."""
+    """Hashes by number, because grandalf iterates over sets and their order must be fixed."""
 
     data: int
 
@@ -109,7 +109,7 @@ class _Line(_Numbered, Line):  # type: ignore[misc]
 
 @dataclass
 class _Part:
-    """The way from a box to another, by the points that grandalf gives it: middles of layers."""
+    """The line from one box to another, through grandalf's points in the middle of each layer."""
 
     ends: tuple[_Box, _Box]
     points: list[tuple[float, float]] = field(default_factory=list)
@@ -120,7 +120,7 @@ class _Part:
 
 @dataclass
 class _Way:
-    """An edge; its label is a box on the way, so that there is room for it."""
+    """An edge; its label is a box along it, which reserves the space."""
 
     edge: Edge
     parts: list[_Part]
@@ -157,7 +157,7 @@ def _place(boxes: list[_Box], ways: Sequence[_Way]) -> tuple[float, float]:
         layout = SugiyamaLayout(component)
         layout.xspace, layout.yspace, layout.dw, layout.dh = _ROOM, _GAP, 4.0, 4.0
         layout.init_all()
-        layout.draw(4)  # rounds that look for fewer crossings
+        layout.draw(4)  # rounds that reduce crossings
         placed = [vertex.view for layer in layout.layers for vertex in layer]
         aside = left - min(view.xy[0] - view.w / 2 for view in placed)
         for view in placed:
@@ -173,7 +173,7 @@ def _place(boxes: list[_Box], ways: Sequence[_Way]) -> tuple[float, float]:
 
 
 def _spread(parts: Sequence[_Part]) -> None:
-    """Let ways begin and end at the edges of boxes, side by side in the order of where they go."""
+    """Let lines start and end side by side at the edges of boxes, ordered by where they lead."""
     sides: dict[tuple[_Box, int], list[tuple[float, int, int]]] = defaultdict(list)
     for number, part in enumerate(parts):
         for end, after in ((0, 1), (-1, -2)):
@@ -182,17 +182,17 @@ def _spread(parts: Sequence[_Part]) -> None:
     for (box, side), found in sides.items():
         step = min(22.0, (box.w - 20) / len(found))
         for n, (_, number, end) in enumerate(sorted(found)):
-            rim = box.h / 2 - 2 * end  # before the box is room for the tip
+            rim = box.h / 2 - 2 * end  # leaves room for the arrowhead before the box
             x, y = box.xy
             parts[number].points[end] = (x + step * (n - (len(found) - 1) / 2), y + side * rim)
 
 
 def _course(way: _Way) -> str:
-    """The path of an edge: straight through layers, so that it meets no box, curved between."""
+    """Return an edge's SVG path: straight within layers, to avoid boxes, and curved between."""
     x, y = way.parts[0].points[0]
     course = f"M{x:.1f} {y:.1f}"
     for part in way.parts:
-        if part is not way.parts[0]:  # through the label, or around it where the edge leads back
+        if part is not way.parts[0]:  # through the label, or around it if the edge leads back
             (u, v), bend = part.points[0], way.middle.xy[1]
             course += f"C{x:.1f} {bend:.1f} {u:.1f} {bend:.1f} {u:.1f} {v:.1f}"
             x, y = u, v
@@ -208,15 +208,15 @@ def _course(way: _Way) -> str:
 
 
 def draw(graph: Any) -> str:
-    """The SVG of a compiled LangGraph graph."""
+    """Draw a compiled LangGraph graph as SVG."""
     own = read_shape(graph)
     return draw_svg(own.nodes, own.edges)
 
 
 def render_mermaid(graph: Any) -> str:
-    """The Mermaid text of a compiled LangGraph graph.
+    """Return the Mermaid text of a compiled LangGraph graph.
 
-    It names no colours: those of LangGraph's own cannot be read on a dark page.
+    The text sets no colours, because LangGraph's are unreadable on a dark page.
     """
     text: str = drawable(graph).draw_mermaid(with_styles=False)
     ends = "graph TD;\n\t__start__([start])\n\t__end__([end])\n"
@@ -224,12 +224,12 @@ def render_mermaid(graph: Any) -> str:
 
 
 def write_graph(path: Path, graph: Any) -> None:
-    """Save a compiled graph: drawn, or as Mermaid text, which is fenced in a Markdown file.
+    """Save a compiled graph as a drawing (`.svg`, `.png`) or as Mermaid text.
 
-    The form is what the path ends in: `.svg`, `.png`, `.md` or `.mmd`.
+    `.md` gets the text in a fence; any other ending, such as `.mmd`, gets the text alone.
 
     Raises:
-        MissingExtraError: A PNG is asked for, and cairosvg is not installed.
+        MissingExtraError: The path ends in `.png`, and cairosvg is not installed.
         InputError: The file cannot be written.
     """
     match path.suffix.lower():

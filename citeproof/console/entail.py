@@ -29,22 +29,20 @@ def score_file(
     opening: Callable[[], AbstractContextManager[Entailment]],
     err: Console,
 ) -> Agreement:
-    """Score the pairs of a file, and write them in order.
-
-    A bar shows how far it is, if `err` is a terminal.
+    """Score the pairs of a file and write them in order, with a progress bar on a terminal.
 
     Args:
         pairs: The file; `-` is the standard input.
-        out: Where the lines go; by default to the standard output.
+        out: File for the lines; by default the standard output.
         opening: Opens the entailment model, once every line is known to be a pair.
-        err: The console of the bar.
+        err: Console for the progress bar.
 
     Returns:
         How well the scores agree with the labels.
 
     Raises:
-        InputError: A line is no pair, there is none, or a file cannot be read or written.
-        ModelError: The entailment model cannot be had.
+        InputError: A line is not a pair, there is no line, or a file cannot be read or written.
+        ModelError: The entailment model is unavailable.
     """
     name = "standard input" if str(pairs) == "-" else str(pairs)
     with ExitStack() as opened:
@@ -53,7 +51,7 @@ def score_file(
             if str(pairs) != "-":
                 file = opened.enter_context(expand(pairs).open("rb"))
             if str(pairs) == "-" or not file.seekable():
-                # A pipe can be read once; a file keeps its content without filling the memory.
+                # A pipe can be read only once; a file holds its content without filling memory.
                 kept = opened.enter_context(tempfile.TemporaryFile())
                 copyfileobj(file, kept)
                 file = kept
@@ -65,7 +63,7 @@ def score_file(
         file.seek(0)
         lines = opened.enter_context(open_result(out, pairs))
         entailment = opened.enter_context(opening())
-        # Where lines and bar share a terminal, each would be written into the other.
+        # On one terminal, the lines and the bar would overwrite each other.
         bar = opened.enter_context(show_count(err, total, hidden=lines.isatty()))
         return asyncio.run(_score(rows(file, name), entailment, lines, bar, total))
 
@@ -81,7 +79,7 @@ async def _score(
     async for chunk in score_rows(pairs, entailment):
         with file_errors("The result"):
             out.write(b"".join(map(to_line, chunk)))
-            out.flush()  # so that it flows, and nothing is left to write at the end
+            out.flush()  # readers get lines at once, and no write is left for later
         for row in chunk:
             agreement.add(row)
         tell(done := done + len(chunk), total)
@@ -90,10 +88,10 @@ async def _score(
 
 @contextmanager
 def open_result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
-    """Where the scored lines go: the standard output, or a file that appears whole or not at all.
+    """Open the output: stdout, or a file that appears whole or not at all.
 
     Raises:
-        InputError: The file is the input, is no plain file, or cannot be written.
+        InputError: The file is the input, is not a plain file, or cannot be written.
     """
     if out is None or str(out) == "-":
         yield sys.stdout.buffer
@@ -109,7 +107,7 @@ def open_result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
 
 
 def print_agreement(agreement: Agreement, console: Console) -> None:
-    """Print how well scores agree with labels; nothing where no pair has one."""
+    """Print how well scores agree with labels; print nothing if no pair has a label."""
     known = [f"{name} {value:.3f}" for name, value in agreement.figures().items()]
     if known:
         line = " · ".join([count(agreement.pairs, "labelled pair"), *known])

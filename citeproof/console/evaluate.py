@@ -1,4 +1,4 @@
-"""`citeproof eval`, `score` and `report`: runs before the reader's eyes."""
+"""`citeproof eval` and `score`: runs methods and scores runs, with progress on the terminal."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ from citeproof.text import count, plain, seconds
 from citeproof.tools.toolbox import Toolbox
 
 AT_ONCE = 8
-"""Examples in work at a time, unless the model is the embedded one: that writes one by one."""
+"""Examples answered at a time, except with the embedded model, which writes one at a time."""
 _SHOWN = 3
-"""Scores beside the bar."""
+"""Scores shown beside the progress bar."""
 
 
 def evaluate(
@@ -62,11 +62,11 @@ def evaluate(
     on_ray: bool,
     shard: Shard | None,
 ) -> bool:
-    """Make runs, one after the other; whether every example of every run has an answer.
+    """Make runs one after the other; return whether every example of every run has an answer.
 
-    All of them are looked through before the first begins: methods, parameters, settings, data.
-    Models stay open from one run to the next, as long as the settings stay the same. A run without
-    a name is made in `out` itself, the others in folders below it.
+    The methods, parameters, settings and data of all runs are checked before the first begins.
+    Models stay open from one run to the next while the settings stay the same. A run without a name
+    is written to `out` itself, the others to folders below it.
 
     Raises:
         CiteproofError: Something named does not exist, or a folder holds something else.
@@ -101,18 +101,18 @@ def score_runs(
     on_ray: bool,
     **how: Any,
 ) -> None:
-    """Score runs by one entailment model, keep the scores beside them, and print them.
+    """Score runs with one entailment model, save the scores beside the runs, and print them.
 
     Args:
         paths: Folders of runs, or JSON files of ALCE's runner.
-        settings: They name the entailment model.
+        settings: Name the entailment model.
         mode: How metrics count: one of `MODES`.
         reader: A question answering model, for Disambig-F1, QA-EM, QA-Hit and DR.
-        on_ray: Whether the entailment model is in Ray actors.
+        on_ray: Whether the entailment model runs in Ray actors.
         **how: Further arguments of `make_scorecard`.
 
     Raises:
-        CiteproofError: A run cannot be read, a model cannot be had, or scores cannot be written.
+        CiteproofError: A run cannot be read, a model is unavailable, or scores cannot be written.
     """
     counting = next((known for known in MODES if known == mode), None)
     if counting is None:
@@ -147,7 +147,7 @@ def _show(name: str, card: Scorecard, console: Console) -> None:
 
 
 class _Made:
-    """A planned run, looked through: its settings, parameters and examples."""
+    """A planned run after its checks: settings, parameters and examples."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class _Made:
             self.examples = [ask_by_parts(example) for example in self.examples]
         known = self.method.sketch(**self.parameters).context_schema.model_fields
         if "ranked" in known and all(example.documents for example in self.examples):
-            # The data set's own ranking is part of it.
+            # The ranking belongs to the data set.
             self.parameters.setdefault("ranked", "true")
         if "form" in known and (form := find_form(plan.data, self.examples)):
             self.parameters.setdefault("form", form)
@@ -190,7 +190,7 @@ class _Made:
         resume: bool,
         trace: bool,
     ) -> bool:
-        """Make the run; whether every example has an answer."""
+        """Make the run; return whether every example has an answer."""
         graph: Any
         models = [self.settings.llm, *self.settings.roles.values()]
         at_once = at_once or (1 if any(model.embedded for model in models) else AT_ONCE)
@@ -200,13 +200,13 @@ class _Made:
                 graph, there = method_on_ray(tools, method, self.parameters, self.settings)
             at_once *= tools.number
         else:
-            # Citations of a benchmark are no evidence that anyone asked for.
+            # A benchmark's citations do not belong in the evidence log.
             tools.evidence = None
             graph = self.method.build(search_documents(tools), **self.parameters)
             bank = tools.bank
             there = asyncio.run(describe_tools(tools, parameters_of(graph), self.settings))
         parameters = parameters_of(graph)
-        if parameters.get("cite", True) and there.passages == 0:  # CLOSEDBOOK may read nothing
+        if parameters.get("cite", True) and there.passages == 0:  # CLOSEDBOOK reads only to cite
             self._refuse_without_documents()
         about = self.plan.model_dump(include={"limit", "seed", "corpus"}) | {
             "settings": hide_secrets(self.settings),
@@ -247,12 +247,12 @@ class _Made:
             raise InputError(
                 f"There is nothing to answer {found.id!r} from",
                 why=f"{brings}, and the index {self.settings.chroma.path} is empty",
-                fix="Read the documents first: citeproof index DOCS.",
+                fix="Index documents first: citeproof index DOCS.",
             )
 
 
 class _Watched(bars.Progress):
-    """A bar over what is done, and how good it is by the metrics without entailment model."""
+    """A progress bar, with the scores so far by the metrics that need no entailment model."""
 
     def __init__(self, console: Console, folder: Path, examples: int) -> None:
         super().__init__(
@@ -273,7 +273,7 @@ class _Watched(bars.Progress):
         self._done = self._errors = 0
 
     async def take(self, example: Example, result: Result, kept: bool) -> None:
-        """Take a result into account; one that was kept tells nothing about the time to go."""
+        """Count a result; one kept from an earlier sitting says nothing about the time left."""
         self._done += 1
         if result.error is None:
             [self._scores[example.id]] = await score([(example, result)], None)
@@ -288,7 +288,7 @@ class _Watched(bars.Progress):
             self._tell(result)
 
     def conclude(self, manifest: Manifest) -> None:
-        """Print what came of the run."""
+        """Print the totals of the run."""
         totals, usage = manifest.totals, manifest.totals.usage
         means = aggregate(list(self._scores.values()))
         rows: list[tuple[str, str | Text]] = [

@@ -1,6 +1,6 @@
-"""`citeproof index`: brings the index in line with documents, lists them, and removes them.
+"""`citeproof index`: updates the index from documents, lists them, and removes them.
 
-With `--watch` again whenever they change.
+With `--watch` it updates the index whenever they change.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _QUIET = 1_000
 
 
 def refuse_unwatchable(documents: Sequence[str]) -> None:
-    """Tell at once what cannot be watched.
+    """Refuse documents that cannot be watched.
 
     Raises:
-        InputError: It is no file or folder that is there.
+        InputError: A document is not an existing file or folder.
         MissingExtraError: The extra `watch` is not installed.
     """
     with MissingExtraError.unless_installed("watch", "Files cannot be watched"):
@@ -51,9 +51,9 @@ def refuse_unwatchable(documents: Sequence[str]) -> None:
 
 
 def changes(documents: Sequence[str], store: Path, stop: object = None) -> Iterator[None]:
-    """Yield after each burst of changes to documents; ends by Ctrl-C, or when `stop` is set.
+    """Yield after each burst of changes to documents, until Ctrl-C or until `stop` is set.
 
-    Changes of `store` are the index's own. `stop` is a `threading.Event`.
+    Changes in `store` are ignored, since the index makes them. `stop` is a `threading.Event`.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -61,7 +61,7 @@ def changes(documents: Sequence[str], store: Path, stop: object = None) -> Itera
     import watchfiles
 
     named = [resolve(Path(name)) for name in documents]
-    # An editor puts a new file in the place of the old one, which only the folder sees.
+    # Editors replace a file by a new one, which only a watch on the folder notices.
     watched = {path if is_folder(path) else path.parent for path in named}
     counts = is_of_interest(named, resolve(store))
     for _ in watchfiles.watch(
@@ -74,7 +74,7 @@ def changes(documents: Sequence[str], store: Path, stop: object = None) -> Itera
 
 
 def is_of_interest(named: Sequence[Path], store: Path) -> Callable[[Path, bool], bool]:
-    """Says of a path that changed, and whether it is gone, if documents may have changed."""
+    """Return a function of a changed path, and whether it is gone: may documents have changed?"""
 
     def counts(path: Path, gone: bool) -> bool:
         above = next((root for root in named if path.is_relative_to(root)), None)
@@ -88,14 +88,14 @@ def is_of_interest(named: Sequence[Path], store: Path) -> Callable[[Path, bool],
 
 
 def open_vectors(documents: Sequence[str], vectors: str, name: str | None) -> Import:
-    """The passages of a file with their vectors.
+    """Open the passages of a file with their vectors.
 
     Raises:
-        InputError: There is not one file, or it does not fit the vectors.
+        InputError: There is not exactly one file, or it does not match the vectors.
     """
     if len(documents) != 1:
         raise InputError(
-            "--vectors are those of one file",
+            "--vectors belong to exactly one file",
             fix="Name it: citeproof index passages.jsonl --vectors vectors.npy.",
         )
     return open_import(Path(documents[0]), vectors, name)
@@ -105,20 +105,20 @@ def open_vectors(documents: Sequence[str], vectors: str, name: str | None) -> Im
 def show_progress(
     console: Console, sizes: Mapping[str, int], *, rebuild: bool
 ) -> Iterator[Standing]:
-    """Show how far an update is, given the bytes of its documents; Ctrl-C says what is kept.
+    """Show the progress of an update, given the sizes of its documents in bytes.
 
     Raises:
-        KeyboardInterrupt: With a message.
+        KeyboardInterrupt: Ctrl-C; the message says what is kept.
     """
     with show_standing(console, sizes) as standing:
         try:
             yield standing
         except KeyboardInterrupt:
             are = "is" if standing.documents == "1 document" else "are"
-            told = f"{standing.documents} {are} indexed; run the same again to go on."
+            told = f"{standing.documents} {are} indexed; run the same command again to continue."
             if rebuild:
-                told = "Interrupted. The index is as it was: "
-                told += "a new one takes its place when it is whole."
+                told = "Interrupted. The index is unchanged: "
+                told += "a new one replaces it only when complete."
             raise KeyboardInterrupt(told) from None
 
 
@@ -130,8 +130,8 @@ def index_changes(
     *,
     follow_links: bool,
 ) -> None:
-    """Index anew whenever documents change, until Ctrl-C; errors are told and do not end it."""
-    console.print(Text("Watching for changes; Ctrl-C ends it.", style="dim"))
+    """Update the index whenever documents change, until Ctrl-C; print errors and carry on."""
+    console.print(Text("Watching for changes; Ctrl-C stops.", style="dim"))
     try:
         for _ in changes(documents, store):
             try:
@@ -145,7 +145,7 @@ def index_changes(
 
 
 def _tell(report: IndexReport, console: Console) -> None:
-    """A change in a line: `12:04:31 updated notes.md`."""
+    """Print the changes in one line: `12:04:31 updated notes.md`."""
     done = {"added": report.added, "updated": report.updated, "removed": report.removed}
     done["moved"] = tuple(new for _, new in report.moved)
     told = [f"{what} {PurePath(name).name}" for what, names in done.items() for name in names]
@@ -156,16 +156,16 @@ def _tell(report: IndexReport, console: Console) -> None:
 
 
 def open_index(settings: Settings, console: Console, *, rebuild: bool = False) -> Index:
-    """The index to be changed, with its embedding model."""
+    """Open the index for changes, with its embedding model."""
     with show_downloads(console, "opening the index…") as progress:
         return searched.open_index(settings, open_embedder(settings, progress), rebuild=rebuild)
 
 
 def list_documents(settings: Settings, names: Sequence[str]) -> list[IndexedDocument]:
-    """The documents of the index, or those of these names.
+    """List the documents of the index, or those with these names.
 
     Raises:
-        InputError: There is none of a name.
+        InputError: No document has one of the names.
     """
     with closing(_opened_for_looking(settings)) as index:
         held = index.documents()
@@ -174,10 +174,10 @@ def list_documents(settings: Settings, names: Sequence[str]) -> list[IndexedDocu
 
 
 def remove_documents(settings: Settings, names: Sequence[str]) -> list[str]:
-    """Remove documents, and tell which.
+    """Remove documents from the index and return their names.
 
     Raises:
-        InputError: There is none of a name.
+        InputError: No name is given, or no document has one of them.
     """
     if not names:
         raise InputError("There is nothing to remove", fix="Name documents, folders or URLs.")
@@ -186,7 +186,7 @@ def remove_documents(settings: Settings, names: Sequence[str]) -> list[str]:
 
 
 def _opened_for_looking(settings: Settings) -> Index:
-    """The index; citeproof's own without its embedding model: nothing will be embedded."""
+    """Open the index; citeproof's own needs no embedding model, since nothing is embedded."""
     if settings.retriever.elsewhere:
         return searched.open_index(settings, open_embedder(settings))
     by_words = settings.retriever.model_copy(update={"kind": "bm25"})
@@ -194,34 +194,34 @@ def _opened_for_looking(settings: Settings) -> Index:
 
 
 def refuse_wrong(documents: Sequence[str], name: str | None, *, rebuild: bool) -> None:
-    """Tell at once what cannot be indexed, before anything is loaded.
+    """Refuse what cannot be indexed, before anything is loaded.
 
     Raises:
-        InputError: Nothing is named, or it cannot be.
+        InputError: No document is named, or one cannot be indexed.
     """
     if not documents:
         raise InputError("There is nothing to index", fix="Name files, folders or URLs.")
     if "-" in documents and (len(documents) > 1 or rebuild):
         raise InputError(
             "The standard input cannot be indexed like this",
-            why="it stands alone, and is added to what is there",
-            fix="Index it by a command of its own: citeproof index - --name notes.txt.",
+            why="it must be the only document, and is added to an existing index",
+            fix="Index it in a separate command: citeproof index - --name notes.txt.",
         )
     if name is not None:
         check_name(name)
         if "-" not in documents:
-            raise InputError("--name names the standard input", fix="Pipe it in, and give -.")
+            raise InputError("--name is only for stdin", fix="Pipe a document in, and pass -.")
     for url in filter(is_url, documents):
         normalize(url)
     if rebuild and not any(map(is_url, documents)):
-        refuse_nothing(list(map(Path, documents)))  # else a slip would empty the index
+        refuse_nothing(list(map(Path, documents)))  # a mistyped path would empty the index
 
 
 def read_stdin(index: Index, name: str | None, settings: Settings) -> IndexReport:
-    """Index the standard input as a document of this name; its ending and settings say how.
+    """Index the standard input under this name; its ending and the settings say how to read it.
 
     Raises:
-        InputError: The name cannot be one, or there is nothing to read.
+        InputError: The name is not allowed, or there is nothing to read.
     """
     name = check_name(name or "stdin")
     data = sys.stdin.buffer.read()

@@ -1,4 +1,4 @@
-"""A run as it happens: claims appear while they are written, then bear their verdict."""
+"""Shows a run live: claims appear while they are written, then get their verdict."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _LOOK = {
     "unsupported": ("!", "yellow", "unverified"),
     "unchecked": ("?", "yellow", "unchecked"),
 }
-"""Verdict → sign, colour, and the words that say it without colour."""
+"""Verdict → sign, colour, and words for where there is no colour."""
 _AROUND = 60
-"""Letters on each side of a quoted sentence."""
+"""Characters of context on each side of a quoted sentence."""
 
 
 async def show(
     moments: AsyncGenerator[Moment], console: Console, *, question: str = "", trace: bool = False
 ) -> Answer:
-    """Print a run while it goes on, then its sources and its cost; see `follow`."""
+    """Print a run live, then its sources and its cost; see `follow`."""
     answer = await follow(moments, console, question=question, trace=trace)
     conclude(answer, console)
     return answer
@@ -54,14 +54,15 @@ async def follow(
     trace: bool = False,
     into: list[Moment] | None = None,
 ) -> Answer:
-    """Print a run while it goes on; an interruption ends the run first.
+    """Print a run live and return its answer; an interruption ends the run before it propagates.
 
     Args:
-        moments: The run's events, its own `AnswerReady` among them.
-        console: On a terminal the claim in hand moves; elsewhere only finished lines are printed.
+        moments: The run's events, including its own `AnswerReady`.
+        console: A terminal shows the current claim as it changes; other outputs get only finished
+            lines.
         question: Printed first.
         trace: Print each node with its time, tokens, and what it read and wrote.
-        into: Gets the moments.
+        into: List to which the moments are appended.
 
     Raises:
         CiteproofError: The stream ended without an answer.
@@ -80,20 +81,20 @@ async def follow(
                     into.append(moment)
                 view.take(moment)
                 view.draw(live, moment)
-                # A graph whose nodes never wait would hold back the keyboard's interrupt.
+                # Otherwise a graph whose nodes never await would delay Ctrl-C.
                 await asyncio.sleep(0)
         live.update("")
     if view.answer is None:
         raise CiteproofError(
             "The run ended without an answer",
-            fix="This is a bug of the graph: its last node must compose one.",
+            fix="This is a bug of the graph: its last node must compose an answer.",
         )
     view.settle(view.answer)
     return view.answer
 
 
 def conclude(answer: Answer, console: Console) -> None:
-    """Print what stands below an answer: reason, sources, notes, cost."""
+    """Print what follows an answer: reason, sources, notes, cost."""
     if answer.reason:
         console.print()
         write_line(console, answer.reason, "yellow")
@@ -138,14 +139,14 @@ class _View:
     trace: bool
     doing: str = ""
     waiting: str = ""
-    """For a server that did not answer."""
+    """What to show while the run waits for a server that did not answer."""
     writing: str = ""
     drafted: bool = False
     numbers: dict[str, int] = field(default_factory=dict)
-    """Passage id → number in order of first use, as the finished answer will number them."""
+    """Passage id → number in order of first use, as in the finished answer."""
     shown: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
     started: dict[str, tuple[float, dict[str, str]]] = field(default_factory=dict)
-    """Task id → when it began, and what it read."""
+    """Task id → start time, and what the node read."""
     answer: Answer | None = None
     spinner: Spinner = field(default_factory=lambda: Spinner("dots", style="cyan"))
 
@@ -160,7 +161,7 @@ class _View:
             case NodeStarted():
                 self.started[event.id] = (moment.at, event.reads)
                 self.doing = f"{_path(moment).replace('_', ' ')}…"
-                if not self.drafted:  # what was written is no claim
+                if not self.drafted:  # the text written so far is not a claim
                     self.writing = ""
             case NodeFinished():
                 if self.trace:
@@ -186,27 +187,27 @@ class _View:
             case events.EvidenceFound() if self.trace:
                 queries = "; ".join(f"“{plain(query)}”" for query in event.queries)
                 self._aside(f"found {count(len(event.passages), 'more passage')} for {queries}")
-            case events.AnswerReady() if not moment.namespace:  # else that of a graph inside
+            case events.AnswerReady() if not moment.namespace:  # not that of an inner graph
                 self.answer = event.answer
             case _:
                 pass
 
     def draw(self, live: Live, moment: Moment) -> None:
-        """Show the claim in hand and what is being done with it, where there is a terminal."""
+        """Show the current claim and what is being done with it, if there is a terminal."""
         if isinstance(moment.event, events.ReviewRequested):
-            # A moving display would overwrite the prompt that comes now.
+            # A live display would overwrite the prompt that follows.
             live.update("", refresh=True)
             live.stop()
         elif self.console.is_terminal and (
             live.is_started or isinstance(moment.event, NodeStarted)
         ):
             live.start()
-            # Pieces of a claim come faster than a screen needs them.
+            # Pieces of a claim arrive faster than the screen needs to be redrawn.
             live.update(self._current(), refresh=not isinstance(moment.event, events.ClaimDelta))
 
     def _current(self) -> RenderableType:
         parts: list[RenderableType] = []
-        # One word is no claim yet, and it may be the model's word for having finished.
+        # A single word is not a claim yet, and may be the word by which the model says it is done.
         if self.drafted or " " in self.writing.strip():
             parts.append(Padding(Text(plain(self.writing), style="dim"), (0, 0, 0, 2)))
         if doing := self.waiting or self.doing:
@@ -215,7 +216,7 @@ class _View:
         return Group(*parts)
 
     def settle(self, answer: Answer) -> None:
-        """Print the claims of the answer if they are not those printed so far."""
+        """Print the claims of the answer if they differ from those printed so far."""
         final = [
             (claim.text, tuple(citation.number for citation in claim.citations))
             for claim in answer.claims
@@ -265,14 +266,14 @@ class _View:
 
 
 def _path(moment: Moment) -> str:
-    """A node's name, behind those of the nodes that it runs inside of: `searcher › answerer`."""
+    """Return a node's name after those of the nodes around it: `searcher › answerer`."""
     assert isinstance(moment.event, NodeStarted | NodeFinished)
     outer = [place.partition(":")[0] for place in moment.namespace if ":" in place]
     return plain(" › ".join([*outer, moment.event.node]))
 
 
 def _sentences(answer: Answer, passage_id: str) -> list[str]:
-    """The sentences of a passage that claims rest on, each once."""
+    """Return the sentences of a passage that claims cite, each once."""
     found = (
         plain(citation.sentence)
         for claim in answer.claims
@@ -283,14 +284,14 @@ def _sentences(answer: Answer, passage_id: str) -> list[str]:
 
 
 def _write_quoted(console: Console, passage: Passage, sentence: str) -> None:
-    """A sentence of a passage; on a terminal with what stands beside it."""
+    """Print a sentence of a passage; on a terminal with its context."""
     quoted = f"“{sentence}”"
     shown = _highlight(passage.text, sentence) if console.is_terminal else quoted
     write_line(console, shown, indent=4)
 
 
 def _highlight(passage: str, sentence: str) -> Text:
-    """A sentence, highlighted, between the few words that stand beside it."""
+    """Highlight a sentence between a few words of its context."""
     text = plain(passage)
     span = find(text, sentence)
     if span is None:

@@ -1,4 +1,4 @@
-"""`--on ray`: what a command needs is open in Ray actors, which share its work."""
+"""`--on ray`: Ray actors hold the models of a command and share its work."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ Tools = TypeVar("Tools")
 
 
 def is_on_ray(on: str | None) -> bool:
-    """Whether `--on` names Ray.
+    """Return whether `--on` names Ray.
 
     Raises:
         InputError: It names something else.
     """
     if on not in (None, "ray"):
-        raise InputError(f"Nothing can be done on {on!r}", fix="Known: ray.")
+        raise InputError(f"--on cannot be {on!r}", fix="Known: ray.")
     return on == "ray"
 
 
 @contextmanager
 def verifier_on_ray(settings: Settings, console: Console) -> Iterator[Entailment]:
-    """The entailment model that the settings name, in actors; scores are kept here.
+    """Open the entailment model in actors; its scores are cached in this process.
 
     Raises:
-        MissingExtraError: Ray, or what the model needs, is not installed.
-        SettingsError: There is no such cluster or no room in it, or settings do not fit together.
-        ModelError: A model cannot be had.
+        MissingExtraError: Ray, or a package that the model needs, is not installed.
+        SettingsError: There is no such cluster or no room in it, or settings contradict each other.
+        ModelError: A model is unavailable.
     """
     chosen = settings.entailment
     alone = settings.model_copy(update={"entailment": chosen.model_copy(update={"cache": None})})
@@ -64,7 +64,7 @@ def verifier_on_ray(settings: Settings, console: Console) -> Iterator[Entailment
 
 @contextmanager
 def index_on_ray(settings: Settings, console: Console, *, rebuild: bool = False) -> Iterator[Index]:
-    """The index to be changed, by this process alone; actors read, cut and embed its documents.
+    """Open the index for changes; only this process writes it, actors read, cut and embed.
 
     Raises:
         MissingExtraError: Ray, or the embedding model, is not installed.
@@ -81,17 +81,17 @@ def index_on_ray(settings: Settings, console: Console, *, rebuild: bool = False)
 
 @contextmanager
 def keep_apart() -> Iterator[None]:
-    """Send what Ray tells of its own processes to standard error.
+    """Send Ray's messages about its own processes to standard error.
 
-    `log_to_driver=False` is for what actors print. That one of them died is told by a thread of
-    Ray's, which prints to standard output whatever its settings are (tried with 2.60).
+    `log_to_driver=False` silences only what actors print. When an actor dies, a thread of Ray's
+    prints that to standard output whatever the settings (tried with Ray 2.60).
     """
     with redirect_stdout(cast(TextIO, _Output(sys.stdout))):
         yield
 
 
 class _Output:
-    """Standard output, but for what is written by threads of Ray's."""
+    """Standard output; sends what Ray's threads write to standard error."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -110,7 +110,7 @@ def start_actors(
     settings: Settings,
     console: Console,
 ) -> Iterator[Actors[Tools]]:
-    """Actors that have opened the tools, inside the block.
+    """Start actors, which open the tools, for the duration of the block.
 
     Raises:
         MissingExtraError: Ray is not installed.

@@ -25,14 +25,14 @@ from citeproof.text import plain
 
 @contextmanager
 def show_downloads(console: Console, waiting: str) -> Iterator[Progress]:
-    """A spinner, which tells what starts; while something is downloaded, a bar for each download.
+    """Show a spinner with what is starting, or a progress bar for each download.
 
-    Without a terminal each of them is told in one line.
+    Without a terminal, print one line for each start and each download.
     """
     if not console.is_terminal:
         yield tell_lines(console)
         return
-    # Names of files and models are not markup: [red] in one is part of the name.
+    # Names of files and models are not markup: [red] in a name is part of it.
     name = TextColumn("{task.description}", markup=False)
     bars = Bars(name, BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=console)
     spinner = Spinner("dots", text=Text(waiting, style="dim"), style="cyan")
@@ -54,7 +54,7 @@ def show_downloads(console: Console, waiting: str) -> Iterator[Progress]:
 
 
 def tell_lines(console: Console) -> Progress:
-    """Tells each download and start in a line, which goes well with any bar that is there."""
+    """Return a function that prints a line per download or start, beside any progress bar."""
     told: set[str] = set()
 
     def tell(label: str, done: int, total: int) -> None:
@@ -69,9 +69,9 @@ def tell_lines(console: Console) -> Progress:
 def show_count(
     console: Console, total: int | None = None, *, hidden: bool = False
 ) -> Iterator[Callable[[int, int], None]]:
-    """A bar, which is told how many are done, and of how many.
+    """Show a progress bar; yield a function that takes how many are done, and the total.
 
-    Nothing is shown where the console is not a terminal, or if it is `hidden`.
+    Nothing is shown if the console is not a terminal, or if `hidden` is set.
     """
     bars = Bars(
         BarColumn(),

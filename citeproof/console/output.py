@@ -1,4 +1,4 @@
-"""Where commands print: terminals, files and pipes. Importing it loads nothing."""
+"""Output of commands to terminals, files and pipes. Importing it loads nothing."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """The console of this process."""
+    """Return a console for this process."""
     from rich.console import Console
 
     console = Console(stderr=stderr, highlight=False)
     if not console.is_terminal:
-        console.width = 1000  # a file has no edge to wrap at, and paths must stay whole
+        console.width = 1000  # files need no wrapping, and paths must stay whole
     return console
 
 
 def echo_json(value: object) -> None:
-    """Print a value as JSON, which is UTF-8, whatever the terminal's encoding."""
+    """Print a value as UTF-8 JSON, whatever the terminal's encoding."""
     import typer
     from pydantic_core import to_json
 
@@ -32,7 +32,7 @@ def echo_json(value: object) -> None:
 def print_table(
     console: Console, rows: Iterable[Sequence[str | Text]], titles: Sequence[str] = ()
 ) -> None:
-    """Print cells in columns, under their titles if there are any; numbers of passages right."""
+    """Print rows as columns under optional titles; the column `passages` is right-aligned."""
     from rich.table import Table
     from rich.text import Text
 
@@ -48,7 +48,7 @@ def print_table(
 
 
 def write_line(console: Console, text: str | Text, style: str = "", *, indent: int = 0) -> None:
-    """Print a text, wrapped and indented on a terminal, where a string's controls do no harm."""
+    """Print a text, wrapped and indented on a terminal; strings lose control characters."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -58,12 +58,12 @@ def write_line(console: Console, text: str | Text, style: str = "", *, indent: i
     if console.is_terminal:
         console.print(Padding.indent(line, indent))
     else:
-        # A file or a pipe has no width: a sentence is one line there.
+        # A file or a pipe has no width, so a sentence stays on one line.
         console.print(Text(" " * indent) + line, soft_wrap=True)
 
 
 def write_signed(console: Console, sign: Text, text: Text) -> None:
-    """Print a text behind its sign; on a terminal all its lines stand right of that."""
+    """Print a text after its sign; on a terminal all its lines are indented past the sign."""
     from rich.table import Table
     from rich.text import Text
 
@@ -76,7 +76,7 @@ def write_signed(console: Console, sign: Text, text: Text) -> None:
 
 
 def write_page(path: Path, page: str, *, told: bool = True) -> None:
-    """Write a page, and tell where it is."""
+    """Write a page; with `told`, print its path."""
     import typer
 
     from citeproof.files import write_whole
@@ -87,7 +87,7 @@ def write_page(path: Path, page: str, *, told: bool = True) -> None:
 
 
 def complain(text: str) -> None:
-    """Tell what went wrong."""
+    """Print an error message to stderr."""
     from rich.text import Text
 
     from citeproof.text import plain

@@ -1,4 +1,4 @@
-"""Answers and checked texts as self-contained HTML files: hover one to see what supports it."""
+"""Answers and checked texts as self-contained HTML files: hover a claim to see its support."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ class Look(NamedTuple):
 
     sign: str
     label: str
-    """Its name, in the legend."""
+    """Name in the legend."""
     spoken: str
-    """The meaning of the sign, for those who do not see it."""
+    """Meaning of the sign, for screen readers."""
     meaning: str
 
 
 class Source(NamedTuple):
-    """A passage below the text that rests on it."""
+    """A passage in the list of sources below the text."""
 
     place: int
-    """Where it stands, from 1."""
+    """Position in the list, from 1."""
     passage: Passage
     quoted: Sequence[str]
-    """Its sentences that are highlighted."""
+    """Sentences of the passage to highlight."""
     users: Sequence[int]
-    """Numbers of the claims that rest on it."""
+    """Numbers of the claims that cite it."""
     view: View | None = None
-    """The picture of its page."""
+    """Picture of the document's page."""
     number: str | None = None
-    """Stands beside it, where that is not its place."""
+    """Number to show if it differs from the position."""
 
 
 _LOOKS = {
@@ -74,17 +74,17 @@ def render_page(
     traced: bool = False,
     broken: bool = False,
 ) -> str:
-    """The page of an answer.
+    """Render the page of an answer.
 
     The file loads nothing and sends nothing: its policy allows only its own style and script,
-    by their hashes, and the pictures that it holds. Every text of the run is escaped.
+    by their hashes, and the pictures in it. Every text of the run is escaped.
 
     Args:
         answer: The answer to show.
         moments: The run's events; without them the page has no trace.
         graph: The graph that ran; by default what the moments show of it.
-        traced: Whether the trace is what the reader came for: it is unfolded then.
-        broken: Whether the run gave no answer: this one only says why.
+        traced: Whether to unfold the trace.
+        broken: Whether the run gave no answer, so that this one only says why.
     """
     values = _answer_values(answer, moments, graph, broken=broken)
     style = f".graph {{{render.asset('graph.css')}}}"
@@ -92,7 +92,7 @@ def render_page(
 
 
 def render_trace(trace: Trace) -> str:
-    """The page of a trace: that of its answer, with the trace unfolded."""
+    """Render the page of a trace: its answer, with the trace unfolded."""
     broken = trace.answer is None
     return render_page(trace.outcome, trace.moments, trace.graph, traced=True, broken=broken)
 
@@ -100,9 +100,9 @@ def render_trace(trace: Trace) -> str:
 def render_turn(
     answer: Answer, shown: Answer, moments: Sequence[Moment], graph: Shape | None
 ) -> str:
-    """An answer as a part of the server's page, with what it cost folded away.
+    """Render an answer as a part of the server's page, with its cost folded.
 
-    `shown` is the same answer with links in place of the files that pages are drawn from.
+    `shown` is the same answer with links instead of the file paths that pictures are drawn from.
     """
     values = _answer_values(answer, moments, graph)
     linked = {passage.id: passage for passage in shown.passages}
@@ -114,7 +114,7 @@ def render_turn(
 def _answer_values(
     answer: Answer, moments: Sequence[Moment], graph: Shape | None, *, broken: bool = False
 ) -> dict[str, Any]:
-    """The values for the template of an answer."""
+    """Return the values for the template of an answer."""
     verdicts = [claim.verdict.status for claim in answer.claims]
     uses = [
         (own.number, n, own)
@@ -125,7 +125,7 @@ def _answer_values(
     found, pictures = _sources(numbered, uses)
     words = _STATUS[answer.status]
     if answer.status == "answered" and {*verdicts} <= {"supported"}:
-        words += ", every claim proved"  # CaLM answers unchecked where models agree
+        words += ", every claim proved"  # CaLM leaves answers unchecked if its models agree
     return {
         "title": answer.question,
         "kind": answer.method,
@@ -147,7 +147,7 @@ def _answer_values(
 
 
 def _making(moments: Sequence[Moment]) -> list[str]:
-    """The day and the models of an answer, without the addresses of servers."""
+    """Return the day and the models of an answer, without server addresses."""
     made: dict[str, list[str]] = {"Answered on": [], "Written by": [], "Checked by": []}
     for moment in moments:
         match moment.event:
@@ -162,9 +162,9 @@ def _making(moments: Sequence[Moment]) -> list[str]:
 
 
 def render_check(report: CheckReport, title: str) -> str:
-    """The page of a checked text.
+    """Render the page of a checked text.
 
-    The file loads nothing and sends nothing, as that of an answer. Every text is escaped.
+    As with an answer, the file loads nothing and sends nothing, and every text is escaped.
     """
     status, words = "partial", "Not proved"
     if report.citation_recall is None:
@@ -207,7 +207,7 @@ def render_check(report: CheckReport, title: str) -> str:
 def _sources(
     found: Mapping[K, Passage], uses: Iterable[tuple[K, int, Citation | Support]]
 ) -> tuple[list[Source], list[Picture]]:
-    """Passages by key, with what is quoted of each, and by which claims; and their pages."""
+    """Return the sources, with what each claim quotes of them, and the pictures of their pages."""
     quoted: dict[K, list[tuple[int, Citation | Support]]] = {key: [] for key in found}
     for key, n, own in uses:
         if key in quoted:

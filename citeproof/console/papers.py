@@ -1,4 +1,4 @@
-"""`--paper`: a method as its paper has it, on the data set that is named or known from the data."""
+"""`--paper`: a method's paper parameters for a data set, which is named or found from the data."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from citeproof.evaluation.examples import Example
 from citeproof.graphs.registry import Method
 
 KNOWN = ""
-"""`--paper` without a name: the data set is the one that the questions are from."""
+"""`--paper` without a name: the data set is that of the questions."""
 
 _NAMES = {
     "2wiki(multihopqa)?": "2wikimultihopqa",
     "web_?q(uestions)?": "webquestions",
     "nq": "nq",
 }
-"""How files of short answers are named → the data set."""
+"""Pattern in the names of files with short answers → the data set."""
 
 
 def find_data_set(source: str, examples: Sequence[Example]) -> str:
-    """The data set that questions are from, by their task or their file's name; else empty."""
+    """Find the questions' data set from their task or file name; return "" if unknown."""
     tasks = {example.task for example in examples}
     if tasks == {"qa"}:
         name = source.removeprefix("hf:") if source.startswith("hf:") else Path(source).name
@@ -35,10 +35,10 @@ def find_data_set(source: str, examples: Sequence[Example]) -> str:
 
 
 def find_form(source: str, examples: Sequence[Example]) -> str:
-    """The form of answer that all questions want; empty where nothing says that one is wanted.
+    """Find the form of answer that all questions call for; return "" if nothing calls for one.
 
-    Questions that only happen to have short answers, as those of one's own may, are left alone:
-    a public set wants them short, and so do questions that name the task `qa`.
+    Public data sets with short answers, and questions that name the task `qa`, call for short
+    answers. Your own questions do not, even if their gold answers happen to be short.
     """
     tasks = {example.task for example in examples}
     if tasks == {"qampari"}:
@@ -50,18 +50,18 @@ def find_form(source: str, examples: Sequence[Example]) -> str:
 def find_preset(
     method: Method, paper: str, source: str = "", examples: Sequence[Example] = ()
 ) -> tuple[dict[str, Any], str]:
-    """The parameters of a method's paper for a data set, and its name.
+    """Return the parameters of a method's paper for a data set, and the data set's name.
 
     Args:
         method: The method.
-        paper: A data set such as `asqa`, perhaps with a variant (`asqa:summ`, or `:summ` alone);
+        paper: A data set such as `asqa`, optionally with a variant (`asqa:summ`, or `:summ` alone);
             `KNOWN` for that of the questions.
-        source: Where the questions are from.
+        source: File or data set that the questions come from.
         examples: The questions.
 
     Raises:
-        InputError: No data set is named, and none is known from the questions.
-        SettingsError: The method has no paper, or its paper no such data set.
+        InputError: No data set is named, and that of the questions is unknown.
+        SettingsError: The method has no paper, or its paper does not use this data set.
     """
     named, colon, variant = paper.partition(":")
     name = named or find_data_set(source, examples)
@@ -76,6 +76,6 @@ def find_preset(
 
 
 def ask_by_parts(example: Example) -> Example:
-    """The example with its sub-questions in place of the question (LLatrieval, section 4.1)."""
+    """Replace an example's question by its sub-questions (LLatrieval, section 4.1)."""
     asked = " ".join(example.sub_questions)
     return example.model_copy(update={"question": asked}) if asked else example

@@ -1,4 +1,4 @@
-"""Reads documents into an index, before the reader's eyes."""
+"""Reads documents into an index, with progress on the terminal."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from citeproof.tools.documents.files import READERS, find, load
 
 
 def read_first(index: Index | None, documents: Sequence[Path], console: Console) -> None:
-    """Read what a question is to be answered from, and tell what could not be read.
+    """Index the documents to answer a question from, and print what could not be read.
 
     Raises:
-        InputError: None of it could be read.
+        InputError: None of the documents could be read.
     """
     if index is None:
         raise InputError("The tools have no index to read documents into")
@@ -35,10 +35,10 @@ def read_first(index: Index | None, documents: Sequence[Path], console: Console)
 
 
 def refuse_nothing(documents: Sequence[Path]) -> Sequence[Path]:
-    """Tell a wrong path at once, before anything is loaded; else the files that will be read.
+    """Return the files that will be read; this refuses wrong paths before anything is loaded.
 
     Raises:
-        InputError: There is no file that a reader reads.
+        InputError: No file has a reader.
     """
     found = find(documents)
     if not found.files:
@@ -47,16 +47,16 @@ def refuse_nothing(documents: Sequence[Path]) -> Sequence[Path]:
 
 
 def nothing_indexed(settings: Settings) -> InputError:
-    """The error of a command that needs an index where there is none."""
+    """Make the error of a command whose index is missing or empty."""
     where = "of the database" if settings.retriever.elsewhere else settings.chroma.path
     return InputError(
         f"There are no documents in the index {where}",
-        fix="Read yours first: citeproof index DOCS. Or name them with --docs.",
+        fix="Index yours first: citeproof index DOCS. Or name them with --docs.",
     )
 
 
 def refuse_missing_index(settings: Settings) -> None:
-    """Refuse a command that reads the index where there is none, before a folder is made for it.
+    """Refuse a command whose index is missing, before a folder is created for it.
 
     Raises:
         InputError: The store's folder does not exist.
@@ -68,10 +68,10 @@ def refuse_missing_index(settings: Settings) -> None:
 
 
 def read_text(file: Path) -> tuple[str, str]:
-    """The text of a file, `-` being the standard input, and what to call it.
+    """Return the text of a file and its name for messages; `-` is the standard input.
 
     Raises:
-        DocumentError: It cannot be read, is not UTF-8, or is a file that is empty.
+        DocumentError: The text cannot be read or is not UTF-8, or the file is empty.
     """
     if str(file) == "-":
         name = "The standard input"

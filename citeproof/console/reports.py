@@ -1,4 +1,4 @@
-"""Tables for the terminal: what was indexed, what is installed, which models there are."""
+"""Tables for the terminal: indexed documents, the installation, models and methods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "missing": ("✗", "r
 def print_index_report(
     report: IndexReport, console: Console, *, details: bool = False, as_json: bool = False
 ) -> None:
-    """Print the outcome of an update of the index; `details` names all that was left out."""
+    """Print the outcome of an index update; with `details`, list everything left out."""
     if as_json:
         echo_json(report)
         return
@@ -47,14 +47,14 @@ def print_index_report(
 
 
 def print_unread(report: IndexReport, console: Console, *, details: bool = False) -> None:
-    """Print the parts left out, and the documents that could not be read, with the reason."""
+    """Print what was left out and which documents could not be read, with the reasons."""
     if report.skipped and not details:
         kinds = Counter(PurePath(path).suffix.lstrip(".") or "none" for path in report.skipped)
         shown = ", ".join(f"{kind} {number:,}" for kind, number in kinds.most_common())
         files = count(len(report.skipped), "file")
         write_line(console, f"left out: {files} of other kinds ({shown})")
     for path in report.skipped if details else ():
-        write_line(console, f"left out: {path} (no reader reads its kind)")
+        write_line(console, f"left out: {path} (no reader for its kind)")
     reasons = Counter(why for _, why in report.left_out)
     for why, number in reasons.most_common() if not details else ():
         write_line(console, f"left out ({number:,}): {why}")
@@ -71,13 +71,13 @@ def print_unread(report: IndexReport, console: Console, *, details: bool = False
 def print_documents(
     held: Sequence[IndexedDocument], console: Console, *, as_json: bool = False
 ) -> None:
-    """The documents of an index: what each is, how many passages it has, and since when."""
+    """Print the documents of an index, with kind, number of passages and time of indexing."""
     if as_json:
         echo_json(held)
         return
     rows = []
     for one in held:
-        since = f"{one.indexed.astimezone():%Y-%m-%d %H:%M}" if one.indexed else "not whole yet"
+        since = f"{one.indexed.astimezone():%Y-%m-%d %H:%M}" if one.indexed else "incomplete"
         rows.append((one.document, one.kind, f"{one.passages:,}", since))
     print_table(console, rows, ("document", "kind", "passages", "indexed"))
     passages = count(sum(one.passages for one in held), "passage")
@@ -97,11 +97,11 @@ def print_checks(found: Sequence[Check], console: Console) -> None:
 
 
 def print_models(known: Iterable[EmbeddedModel], settings: ModelSettings, console: Console) -> None:
-    """The embedded models, and whether they are here."""
+    """Print the embedded models, and whether they are downloaded."""
     rows = []
     for model in known:
         folder = model_folder(model, settings)
-        # Hashing a copy would take a minute; it is done when the model is first used.
+        # Hashing a copy would take a minute, so it waits until the model is first used.
         there = "not verified yet" if folder.is_dir() else "not fetched"
         state = "ready" if is_stamped(folder, model.files) else there
         size = f"{model.size / 1e6:,.0f} MB"
@@ -110,7 +110,7 @@ def print_models(known: Iterable[EmbeddedModel], settings: ModelSettings, consol
 
 
 def print_methods(known: Iterable[Method], console: Console) -> None:
-    """The methods by name, with what each does and costs."""
+    """Print the methods, with what each does and costs."""
     for method in known:
         write_line(console, Text.assemble((method.name, "bold"), f"  {method.about}"))
         write_line(console, method.cost, "dim", indent=4)

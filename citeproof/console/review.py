@@ -1,4 +1,4 @@
-"""Asks a person at the terminal what is to be done with a claim that could not be proved."""
+"""Asks a person at the terminal what to do with a claim that could not be proved."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _KEYS = {"a": "approve", "e": "edit", "d": "drop", "q": "quit"}
 
 
 def require_terminal(console: Console) -> None:
-    """Make sure that somebody can be asked.
+    """Refuse a review if nobody can be asked.
 
     Raises:
-        InputError: The input or the console is no terminal.
+        InputError: The input or the console is not a terminal.
     """
     if not (sys.stdin.isatty() and console.is_terminal):
         raise InputError(
@@ -35,14 +35,14 @@ def require_terminal(console: Console) -> None:
 
 
 async def decide(request: ReviewRequested, console: Console) -> dict[str, str]:
-    """Show a claim and what it cites, and ask.
+    """Show a claim with its citations, and ask for a decision.
 
     Returns:
-        The decision that the run is resumed with.
+        The decision to resume the run with.
 
     Raises:
         InputError: Nobody can be asked.
-        KeyboardInterrupt: The person has quit.
+        KeyboardInterrupt: The person quit.
     """
     require_terminal(console)
     _show(request, console)
@@ -82,7 +82,7 @@ def _show(request: ReviewRequested, console: Console) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C end a prompt: asyncio makes it cancel a task, which no prompt notices."""
+    """Let Ctrl-C end a prompt: under asyncio it would cancel a task, which a prompt ignores."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Runs of a method: in this process, or at a `citeproof serve` that has the models open."""
+"""Runs of a method, in this process or at a `citeproof serve` with the models open."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from citeproof.runtime.moments import Moment
 from citeproof.types import Answer
 
 Decide = Callable[[ReviewRequested], Awaitable[dict[str, str]]]
-"""Asks a person about a claim; gives what the run is resumed with."""
+"""Asks a person about a claim; returns the decision to resume the run with."""
 
 
 @dataclass
 class LocalRuns:
-    """Questions to one method, with its parameters."""
+    """Answers questions in this process, by one method with fixed parameters."""
 
     build: Build
     goes_on: bool = False
-    """Whether the last `ask` went on with a run that had been interrupted."""
+    """Whether the last `ask` resumed an interrupted run."""
 
     @property
     def graph(self) -> Any:
-        """The compiled graph without a checkpointer, to be drawn."""
+        """The compiled graph without a checkpointer, for drawing."""
         return self.build()
 
     async def ask(
         self, question: str, thread: Thread | None, decide: Decide, *, review: bool = False
     ) -> AsyncGenerator[Moment]:
-        """The moments while a question is answered, or its interrupted run goes on."""
+        """Yield the moments of a run, which resumes if the question was interrupted before."""
         async with resumable(self.build, question, thread, review=review) as kept:
             self.goes_on = kept.given is None
             async with aclosing(run_with_review(kept, decide)) as moments:
@@ -47,14 +47,14 @@ class LocalRuns:
                     yield moment
 
     async def begun(self, thread: Thread) -> tuple[Answer | None, int]:
-        """The last answer of a conversation, and the number of its questions."""
+        """Return the last answer of a conversation and the number of its questions."""
         async with thread.opened(self.build) as kept:
             values = (await kept.graph.aget_state(kept.config)).values
         said = values.get("messages", ())
         return values.get("answer"), sum(message.type == "human" for message in said)
 
     async def forget(self, thread: Thread) -> None:
-        """Begin a conversation anew."""
+        """Delete a conversation."""
         async with thread.opened(self.build) as kept:
             assert kept.config is not None
             thread_id = kept.config["configurable"]["thread_id"]
@@ -63,7 +63,7 @@ class LocalRuns:
 
 @dataclass
 class RemoteRuns:
-    """Questions to one method at a server."""
+    """Answers questions at a server, by one method with fixed parameters."""
 
     server: Note
     method: str
@@ -72,7 +72,7 @@ class RemoteRuns:
 
     @property
     def graph(self) -> Any:
-        """The method's graph, over no models."""
+        """The method's graph, without models."""
         return find_method(self.method).sketch(**self.parameters)
 
     async def ask(
@@ -138,15 +138,15 @@ async def _client(server: Note) -> AsyncIterator[httpx.AsyncClient]:
         raise ModelError(
             f"citeproof serve at {server.address} is gone",
             why=str(error),
-            fix="Ask again: the models are then loaded here, or add --cold.",
+            fix="Ask again, which loads the models here, or add --cold.",
         ) from error
 
 
 async def post(server: Note, path: str, body: Any) -> Any:
-    """The server's reply to a request of a command line.
+    """Send a request of the command line to the server and return its reply.
 
     Raises:
-        CiteproofError: What went wrong at the server, or it is gone.
+        CiteproofError: The request failed at the server, or the server is gone.
     """
     async with _client(server) as client:
         told = await client.post(path, json=body)
@@ -162,11 +162,11 @@ async def _refuse_failure(told: httpx.Response) -> None:
         body = told.json()
     except ValueError:
         body = {}
-    raise _make_error(body, f"The server answers {told.status_code}")
+    raise _make_error(body, f"The server answered {told.status_code}")
 
 
 def _make_error(body: dict[str, Any], otherwise: str = "The server failed") -> CiteproofError:
-    """The error that the server met, as if it had been met here."""
+    """Rebuild the server's error as if it had been raised here."""
     if "what" not in body:
         return CiteproofError(body.get("error", {}).get("message", otherwise))
     kind = getattr(errors, body["kind"], CiteproofError)

@@ -1,4 +1,4 @@
-"""A check as SARIF 2.1.0, which code hosts show as notes beside the lines of the text."""
+"""Renders a check as SARIF 2.1.0, which code hosts show as notes beside the lines of the text."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from citeproof.types import CheckReport, Support
 _RULES = {
     "contradicted": ("error", "A passage of the documents says otherwise."),
     "unsupported": ("warning", "No passage of the documents supports the sentence."),
-    "misattributed": ("warning", "Another passage than those cited supports the sentence."),
-    "uncited": ("note", "A passage supports the sentence, which cites none."),
+    "misattributed": ("warning", "A passage supports the sentence, but not one that it cites."),
+    "uncited": ("note", "A passage supports the sentence, but the sentence cites none."),
     "invalid-citation": ("error", "The sentence cites a number that no document has."),
 }
-"""Rule, most often a verdict → its level, and what it means."""
+"""Rule, named after a verdict or its own → level and meaning."""
 
 
 def render_sarif(report: CheckReport, text: str, file: Path) -> str:
-    """The sentences of a checked file that its own citations do not support, as SARIF.
+    """Render the sentences of a file that their own citations do not support, as SARIF.
 
     Args:
         report: The check.
-        text: The checked text, as it stands in the file.
-        file: Named as given where that is a relative path, so that a host finds it.
+        text: The content of the file.
+        file: The file; below the current folder it is named by its relative path, as hosts expect.
     """
     spans = locate(text, [sentence.text for sentence in report.sentences])
     uri, results = _uri(file), []
@@ -68,7 +68,7 @@ def render_sarif(report: CheckReport, text: str, file: Path) -> str:
 def _result(
     rule: str, said: str, place: dict[str, Any], others: Sequence[Support] = ()
 ) -> dict[str, Any]:
-    """A finding at a place; `others` are quotes of the documents, each with its file."""
+    """Make a finding; `others` are quotes of documents, each with its file."""
     related = [
         {
             "id": number,
@@ -95,7 +95,7 @@ def _location(uri: str, region: dict[str, int] | None = None) -> dict[str, Any]:
 
 
 def _region(text: str, span: Span | None) -> dict[str, int]:
-    """Lines and columns from 1, the end column behind the last character."""
+    """Return lines and columns from 1; the end column is one past the last character."""
     if span is None:
         return {"startLine": 1}
     found = {}
@@ -106,8 +106,8 @@ def _region(text: str, span: Span | None) -> dict[str, int]:
 
 
 def _uri(file: Path | str) -> str:
-    """Relative to the current folder where the file is in it; a host resolves it so."""
-    if "://" in str(file):  # a document that was read from an address
+    """Return a URI, relative if the file is below the current folder, as hosts resolve it."""
+    if "://" in str(file):  # a document read from the web
         return str(file)
     path, here = expand(Path(file)).resolve(), Path.cwd().resolve()
     if path.is_relative_to(here):

@@ -21,15 +21,15 @@ from citeproof.tools.documents.files import find
 from citeproof.tools.web import is_url
 
 _FIRST_LINE, _LINES = 1.0, 5.0
-"""Seconds until the first line, and between lines, where there is no terminal."""
+"""Seconds until the first line, and between lines, without a terminal."""
 
 
 class Standing:
-    """How far an update is; called with its steps.
+    """The progress of an update; called with each of its steps.
 
     Args:
-        sizes: Document → its bytes, as far as they are known before.
-        clock: Seconds.
+        sizes: Document → its bytes, as far as they are known beforehand.
+        clock: Returns seconds.
     """
 
     def __init__(
@@ -39,16 +39,16 @@ class Standing:
         self._clock = clock
         self._began = clock()
         self._worked: dict[str, float] = {}
-        """Document → how many of its bytes are stored, of those that had to be."""
+        """Document → how many of its bytes are stored, for documents that had to be read."""
         self._skipped = 0
-        """Bytes of documents that had not to be."""
+        """Bytes of documents that did not have to be read."""
         self._stored: dict[str, int] = {}
         self.finished: set[str] = set()
         self.document = ""
-        """The one that is being read or stored."""
+        """The document being read or stored."""
 
     def __call__(self, step: Step) -> None:
-        """Take note of a step."""
+        """Record a step."""
         self.document, size = step.document, self._sizes.get(step.document, 0)
         if step.passages:
             self._worked[step.document] = size * step.stored / step.passages
@@ -60,13 +60,13 @@ class Standing:
 
     @property
     def share(self) -> float:
-        """How much of all bytes is done, from 0 to 1; pages of the web are not among them."""
+        """Share of all bytes done, from 0 to 1; web pages do not count."""
         total = sum(self._sizes.values())
         return (self._skipped + sum(self._worked.values())) / total if total else 0.0
 
     @property
     def left(self) -> float | None:
-        """The seconds left, if all goes on as it did; None where that cannot be known yet."""
+        """Estimated seconds left at the pace so far; None if there is no estimate yet."""
         worked = sum(self._worked.values())
         if not worked or self.finished - self._sizes.keys():
             return None
@@ -74,7 +74,7 @@ class Standing:
         return rest * (self._clock() - self._began) / worked
 
     def __str__(self) -> str:
-        """As in `12 of 372 documents · 1,024 passages · about 3 min left`."""
+        """Progress, such as `12 of 372 documents · 1,024 passages · about 3 min left`."""
         parts = [self.documents, count(sum(self._stored.values()), "passage")]
         if self.left is not None:
             parts.append(_about(self.left))
@@ -82,27 +82,28 @@ class Standing:
 
     @property
     def documents(self) -> str:
-        """As in `12 of 372 documents`; of the web it is not known how many there will be."""
+        """Such as `12 of 372 documents`; the total of web pages is not known."""
         if self.finished - self._sizes.keys() or not self._sizes:
             return count(len(self.finished), "document")
         return f"{len(self.finished):,} of {count(len(self._sizes), 'document')}"
 
 
 def measure_files(documents: Sequence[Path | str], *, follow_links: bool = False) -> dict[str, int]:
-    """The files among documents, with their sizes in bytes; at least 1."""
+    """Return the files among documents with their sizes in bytes, at least 1 each."""
     found = find([Path(d) for d in documents if not is_url(str(d))], follow_links=follow_links)
     held = dict.fromkeys(map(str, found.files), 1)
     for file in held:
-        with suppress(OSError):  # it is gone, or may not be looked at: the update tells
+        with suppress(OSError):  # a missing or forbidden file is reported by the update
             held[file] = max(1, Path(file).stat().st_size)
     return held
 
 
 @contextmanager
 def show_standing(console: Console, sizes: Mapping[str, int]) -> Iterator[Standing]:
-    """A bar that moves while documents are indexed; without a terminal a line now and then.
+    """Show a progress bar while documents are indexed; without a terminal, print lines instead.
 
-    It is told the steps of the update; `sizes` are the bytes of documents, as far as known.
+    Yields the object to call with the steps of the update. `sizes` are the bytes of documents, as
+    far as they are known.
     """
     standing = Standing(sizes)
     if console.is_terminal:

@@ -1,4 +1,4 @@
-"""Answers and what they cost, in words."""
+"""Describes answers and their cost in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from citeproof.types import Answer, Usage
 
 
 def describe_tokens(usage: Usage) -> str:
-    """Tokens of a usage, and how many of the prompt's a cache spared; empty where none."""
+    """Describe the tokens used and the cached share of the prompt; "" if there are none."""
     total = usage.prompt_tokens + usage.completion_tokens
     if not total:
         return ""
@@ -17,19 +17,19 @@ def describe_tokens(usage: Usage) -> str:
 
 
 def describe_call(usage: Usage) -> str:
-    """The cost of a call of the language model: its tokens and its time, where they are known."""
+    """Describe the cost of a language model call: its tokens and its time, if known."""
     took = seconds(usage.seconds) if usage.seconds else ""
     return " · ".join(part for part in (describe_tokens(usage), took) if part)
 
 
 def describe_proved(answer: Answer) -> str:
-    """How much of an answer is proved: `2 of 3 claims proved`."""
+    """Say how much of an answer is proved: `2 of 3 claims proved`."""
     supported = sum(claim.verdict.status == "supported" for claim in answer.claims)
     return f"{supported} of {count(len(answer.claims), 'claim')} proved"
 
 
 def describe_usage(usage: Usage) -> list[str]:
-    """The cost of a run, part by part, without the parts that it did not use."""
+    """Describe the cost of a run part by part, leaving out parts that it did not use."""
     parts = [
         count(usage.llm_calls, "LLM call") if usage.llm_calls else "",
         describe_tokens(usage),
@@ -41,6 +41,6 @@ def describe_usage(usage: Usage) -> list[str]:
 
 
 def nearest_sentences(answer: Answer) -> list[str]:
-    """Of each passage that came nearest, the sentence nearest to the question; empty if none is."""
+    """Return the sentence nearest to the question in each nearest passage; "" if there is none."""
     asked = answer.asked or answer.question
     return [supporting_sentence(passage, asked) for passage in answer.nearest]

@@ -1,6 +1,6 @@
-"""Runs that are kept step by step, so that what was interrupted goes on where it stopped.
+"""Saves runs step by step, so an interrupted run resumes where it stopped.
 
-They are kept in a file of the store, or in PostgreSQL.
+Runs are saved in a file of the store, or in PostgreSQL.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from citeproof.runtime.moments import STREAM, Moment, NodeFinished, observe
 from citeproof.settings import Settings
 
 _PATIENCE = 10
-"""Seconds that PostgreSQL may take to answer."""
+"""Seconds to wait for a connection to PostgreSQL."""
 _Rows = Callable[[str], Awaitable[list[tuple[Any, ...]]]]
 _OUTAGES = ("ModelOutageError", "RetrievalError")
 _AUTOMATIC = "run-"
 _MOST = 20
-"""Runs without a name that are kept; of more the oldest are forgotten."""
+"""Most unnamed runs to keep; older ones are deleted."""
 
 Build = Callable[..., Any]
 """Builds a method's graph; takes a `checkpointer`."""
 
 
 async def _no_rows(_: str) -> list[tuple[Any, ...]]:
-    """The rows of a checkpointer without tables."""
+    """Return no rows, for a checkpointer without tables."""
     return []
 
 
 class Opened(NamedTuple):
-    """A checkpointer that is open."""
+    """An open checkpointer."""
 
     saver: Any
-    """LangGraph's."""
+    """LangGraph's checkpointer."""
     rows: _Rows = _no_rows
-    """The rows of a query to its tables, in SQL that both databases know."""
+    """Queries its tables, in SQL that both databases understand."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Checkpoints:
     """The checkpointer that the setting `checkpointer` names.
 
     Args:
-        folder: Of the store; the file is `threads.sqlite` in it.
+        folder: The store's folder, which holds `threads.sqlite`.
         where: `sqlite`, or the address of a PostgreSQL database.
     """
 
@@ -61,15 +61,15 @@ class Checkpoints:
 
     @classmethod
     def of(cls, settings: Settings) -> Checkpoints:
-        """Those of these settings."""
+        """Take the checkpointer from the settings."""
         return cls(settings.chroma.path, settings.checkpointer)
 
     def opened(self) -> contextlib.AbstractAsyncContextManager[Opened]:
-        """Open it for the block, and make its tables where there are none.
+        """Open the checkpointer for the block, and create its tables if they are missing.
 
         Raises:
             MissingExtraError: The checkpointer's package is not installed.
-            StoreError: It cannot be reached, read or written.
+            StoreError: The checkpointer cannot be reached, read or written.
         """
         return self._file() if self.where == "sqlite" else _database(self.where)
 
@@ -107,11 +107,11 @@ async def _database(address: str) -> AsyncIterator[Opened]:
         from psycopg_pool import AsyncConnectionPool
     how: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
     try:
-        # A pool tries again behind the scenes; a connection says at once what is wrong.
+        # A pool retries silently; a single connection reports at once what is wrong.
         opening = AsyncConnection.connect(address, connect_timeout=_PATIENCE, **how)
         async with await opening as first:
             await AsyncPostgresSaver(first).setup()
-        # A connection that the server has dropped meanwhile is replaced.
+        # Replaces connections that the server has dropped meanwhile.
         check = AsyncConnectionPool.check_connection
         made: AsyncConnectionPool[AsyncConnection[DictRow]]
         made = AsyncConnectionPool(address, min_size=1, open=False, kwargs=how, check=check)
@@ -136,15 +136,15 @@ class Kept(NamedTuple):
 
     graph: Any
     given: dict[str, Any] | None
-    """None where the run goes on."""
+    """Input of the run; None if it resumes."""
     config: Any = None
-    """LangGraph's, with the thread; None where nothing is kept."""
+    """LangGraph's config, with the thread; None if nothing is saved."""
     durability: Literal["sync"] | None = None
-    """With a checkpointer, each step is kept before the next one begins."""
+    """With `sync`, each step is saved before the next one begins."""
     context: Any = None
     """Parameters of the run; None for those that the graph was built with."""
     rows: _Rows = _no_rows
-    """The rows of a query to the checkpointer's tables."""
+    """Queries the checkpointer's tables."""
 
 
 @dataclass
@@ -153,45 +153,45 @@ class Thread:
 
     name: str
     checkpoints: Checkpoints | None = None
-    """Where it is kept; None keeps it in memory, for as long as this object lives."""
+    """Where it is kept; None keeps it in memory while this object lives."""
     automatic: bool = False
-    """Whether nobody has asked for it: then a run that is done is forgotten, and one that cannot
-    be kept runs without."""
+    """Whether the user did not ask for it. A finished run is then deleted, and a run that cannot
+    be saved runs without a checkpointer."""
     is_kept: bool = field(default=False, init=False)
-    """Whether there is a run to go on with, once the thread is left."""
+    """Whether a run is left to resume when the thread is closed."""
     _memory: InMemorySaver = field(default_factory=InMemorySaver, init=False, repr=False)
 
     @classmethod
     def unnamed(cls, checkpoints: Checkpoints) -> Thread:
-        """A thread with a name of its own, for a run that may be cut off."""
+        """Make a thread with a generated name, for a run that may be interrupted."""
         name = f"{_AUTOMATIC}{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         return cls(name, checkpoints, automatic=True)
 
     @property
     def kind(self) -> Literal["named", "automatic", "passing"]:
-        """Whether somebody has named it, and whether it outlives this process."""
+        """Whether the user named the thread, and whether it outlives this process."""
         if self.checkpoints is None:
             return "passing"
         return "automatic" if self.automatic else "named"
 
     @property
     def advice(self) -> str:
-        """Advice for a run that did not come to its end; empty if it was not kept."""
+        """Advice for a run that did not finish; empty if it was not saved."""
         if not self.is_kept:
             return ""
         how = f" with --thread {self.name}" if self.automatic else ""
-        return f"The run is kept: asked the same again{how}, it goes on."
+        return f"The run is saved: ask the same question again{how} to resume it."
 
     @contextlib.asynccontextmanager
     async def keeping(self, build: Build, question: str) -> AsyncIterator[Kept]:
-        """The graph with a checkpointer, and what to give it.
+        """Build the graph with a checkpointer, and the arguments of its run.
 
-        A run that was interrupted, or was ended by an outage, goes on if the question is the same.
-        Any other question is the next of the conversation.
+        The same question resumes a run that was interrupted or ended by an outage. Any other
+        question continues the conversation.
 
         Raises:
             MissingExtraError: The checkpointer's package is not installed.
-            StoreError: It cannot be read or written.
+            StoreError: The checkpointer cannot be read or written.
         """
         async with self.opened(build) as kept:
             graph, config = kept.graph, kept.config
@@ -212,11 +212,11 @@ class Thread:
 
     @contextlib.asynccontextmanager
     async def opened(self, build: Build) -> AsyncIterator[Kept]:
-        """The graph with a checkpointer, and where it keeps the conversation.
+        """Build the graph with a checkpointer, and the config of the conversation.
 
         Raises:
             MissingExtraError: The checkpointer's package is not installed.
-            StoreError: It cannot be read or written.
+            StoreError: The checkpointer cannot be read or written.
         """
         opening: contextlib.AbstractAsyncContextManager[Opened]
         opening = contextlib.nullcontext(Opened(self._memory))
@@ -224,7 +224,7 @@ class Thread:
             opening = self.checkpoints.opened()
         async with opening as (saver, rows):
             graph = build(checkpointer=saver)
-            # A thread of one method cannot go on with the steps of another.
+            # A thread of one method cannot resume the steps of another.
             config = {"configurable": {"thread_id": f"{graph.name}/{self.name}"}}
             yield Kept(graph, None, config, "sync", rows=rows)
 
@@ -233,9 +233,9 @@ class Thread:
 async def resumable(
     build: Build, question: str, thread: Thread | None, *, review: bool
 ) -> AsyncIterator[Kept]:
-    """The graph, and what to give it.
+    """Build the graph, and the arguments of its run.
 
-    With `review` it may wait for a person, for as long as this process lives.
+    With `review`, the run may wait for a person while this process lives.
 
     Raises:
         MissingExtraError: The checkpointer's package is not installed.
@@ -256,9 +256,9 @@ async def resumable(
 async def run_with_review(
     kept: Kept, decide: Callable[[ReviewRequested], Awaitable[dict[str, str]]]
 ) -> AsyncGenerator[Moment]:
-    """The moments of a run up to its end; closed before that, it ends the run.
+    """Yield the moments of a run up to its end; closing the generator earlier ends the run.
 
-    `decide` is called where the run waits for a person; it says what to resume it with.
+    `decide` is called when the run waits for a person, and returns the decision to resume it with.
     """
     given: Any = kept.given
     while True:
@@ -268,11 +268,11 @@ async def run_with_review(
             async for part in streamed:
                 if moment := observe(*part):
                     yield moment
-        if kept.config is None:  # without a checkpointer it cannot wait
+        if kept.config is None:  # without a checkpointer, a run cannot wait
             return
         own = {"thread_id": kept.config["configurable"]["thread_id"]}
         thread = {**kept.config, "configurable": own}
-        kept = kept._replace(config=thread)  # no more at the step that it went on with
+        kept = kept._replace(config=thread)  # no longer at the step where it resumed
         state = await kept.graph.aget_state(thread)
         if not state.interrupts:
             return
@@ -281,13 +281,13 @@ async def run_with_review(
 
 
 def is_outage(moments: Iterable[Moment]) -> bool:
-    """Whether a run lost a model or a retriever, and so came to its end too soon."""
+    """Return whether a run ended early because it lost a model or a retriever."""
     ended = (moment.event for moment in moments if isinstance(moment.event, NodeFinished))
     return any(event.error.startswith(_OUTAGES) for event in ended)
 
 
 async def _find_outage(graph: Any, config: dict[str, Any]) -> dict[str, Any] | None:
-    """Where the last run on a thread lost a model or a retriever, if that ended it."""
+    """Find the checkpoint at which the last run of a thread lost a model or a retriever, if any."""
     async for state in graph.aget_state_history(config):
         if any(str(task.error or "").startswith(_OUTAGES) for task in state.tasks):
             found: dict[str, Any] = state.config
@@ -298,7 +298,7 @@ async def _find_outage(graph: Any, config: dict[str, Any]) -> dict[str, Any] | N
 
 
 async def _forget_oldest(kept: Kept) -> None:
-    """Keep the latest of the runs that have no name of their own."""
+    """Delete the oldest unnamed runs."""
     found = f"SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE '%/{_AUTOMATIC}%'"
     names = [name for (name,) in await kept.rows(found)]
     names.sort(key=lambda name: name.rpartition("/")[2])

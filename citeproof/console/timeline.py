@@ -1,6 +1,6 @@
-"""The trace of a run as a page shows it: its steps, and the way that it took through the graph.
+"""The trace of a run for a page: its steps, and its path through the graph.
 
-A step is one time that a node ran.
+A step is one run of a node.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from citeproof.text import count, seconds
 from citeproof.types import Usage
 
 _DEEPEST = 8
-"""Graphs in graphs; what runs deeper is put at this depth."""
+"""Nesting depth of graphs; deeper steps are shown at this depth."""
 _SHORTEST_FOLD = 200
-"""Characters; a shorter common beginning is not worth folding."""
+"""Characters; a shorter common beginning of prompts is not folded."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Step:
 
     node: str
     namespace: tuple[str, ...]
-    """The nodes that it ran inside of, as LangGraph names them."""
+    """The nodes around it, as LangGraph names them."""
     began: float
     """Seconds since the run began."""
     ended: float
@@ -42,37 +42,37 @@ class Step:
     usage: Usage = field(default_factory=Usage)
     error: str = ""
     events: list[Event] = field(default_factory=list)
-    """The events inside, in order; without the pieces of a stream."""
+    """Events of the step in order, without the pieces of a stream."""
     inner: list[Step] = field(default_factory=list)
-    """Steps of a graph that ran inside the node, in order."""
+    """Steps of a graph inside the node, in order."""
     open: bool = True
     number: int = 0
-    """In the run, from 1."""
+    """Position in the run, from 1."""
 
     def all(self) -> Iterator[Step]:
-        """This step, and those inside it."""
+        """Yield this step and the steps inside it."""
         yield self
         for step in self.inner:
             yield from step.all()
 
 
 def gather_steps(moments: Sequence[Moment]) -> list[Step]:
-    """The steps of a run, in order of their beginning; those of a graph inside a node in its step.
+    """Return the steps of a run by start time, with the steps of inner graphs inside their nodes.
 
-    An event belongs to the step of its graph, or of a graph inside, that began last and is still
-    open. Where nodes of a graph run side by side this is a guess: events do not name their node.
+    An event goes to the step of its graph, or of an inner graph, that began last and is still open.
+    If nodes of a graph run in parallel this is a guess, because events do not name their node.
     """
     zero = moments[0].at if moments else 0.0
     found: list[Step] = []
     known: dict[str, Step] = {}
-    """Task id → the last step with it; after a review a task begins anew."""
+    """Task id → its latest step; after a review, a task starts again."""
     for moment in moments:
         now, event = moment.at - zero, moment.event
         match event:
             case NodeStarted():
                 step = Step(event.node, moment.namespace, now, now, reads=event.reads)
                 _siblings(moment.namespace, known, found).append(step)
-                known.pop(event.id, None)  # so that the last one known began last
+                known.pop(event.id, None)  # keeps `known` in order of start
                 known[event.id] = step
             case NodeFinished() if event.id in known:
                 step = known[event.id]
@@ -85,7 +85,7 @@ def gather_steps(moments: Sequence[Moment]) -> list[Step]:
             case _:
                 pass
     for step in known.values():
-        if step.open:  # the run was broken off
+        if step.open:  # the run was interrupted
             step.ended = moments[-1].at - zero
     every = (inside for step in found for inside in step.all())
     for number, step in enumerate(every, start=1):
@@ -94,7 +94,7 @@ def gather_steps(moments: Sequence[Moment]) -> list[Step]:
 
 
 def _siblings(namespace: tuple[str, ...], known: dict[str, Step], found: list[Step]) -> list[Step]:
-    """Where a step of a graph belongs: inside the node that the graph runs in, if it is known."""
+    """Return the list that a step belongs to: that of the node around its graph, if known."""
     for depth in reversed(range(min(len(namespace), _DEEPEST))):
         outer = known.get(namespace[depth].rpartition(":")[2])
         if outer is not None and outer.namespace == namespace[:depth]:
@@ -103,30 +103,30 @@ def _siblings(namespace: tuple[str, ...], known: dict[str, Step], found: list[St
 
 
 def _find_place(namespace: tuple[str, ...], known: dict[str, Step]) -> Step:
-    """The step of a graph, or of a graph inside, that began last and is open; else the last."""
+    """Return the last open step of a graph or its inner graphs, or else the last step of all."""
     depth, latest = len(namespace), reversed(known.values())
     within = (step for step in latest if step.open and step.namespace[:depth] == namespace)
     return next(within, next(reversed(known.values())))
 
 
 class Trace(NamedTuple):
-    """A run."""
+    """The trace of a run."""
 
     told: str
-    """Steps, calls and time."""
+    """Numbers of steps and calls, and the time."""
     steps: list[Step]
     length: float
     """Seconds."""
     draw: Callable[..., Markup]
-    """Draws the graph of steps, given the number of the step that they ran inside of, if any."""
+    """Draws the graph of steps, given the number of the step around them, if any."""
     shared: Callable[[str], int]
-    """How many characters a prompt begins with as the one does that it was given before."""
+    """Number of leading characters that a prompt shares with the one of the previous call."""
 
 
 def timeline(moments: Sequence[Moment], graph: Shape | None = None) -> Trace | None:
-    """The trace; None where no node has run.
+    """Return the trace, or None if no node has run.
 
-    By default the graph is that of the smallest method that has all nodes that ran, or what those
+    The graph defaults to that of the smallest method with all nodes that ran, or else to what these
     nodes show of it.
     """
     found = gather_steps(moments)
@@ -154,7 +154,7 @@ def timeline(moments: Sequence[Moment], graph: Shape | None = None) -> Trace | N
 
 
 def _draw(found: Sequence[Step], name: str, graph: Shape | None = None) -> Markup:
-    """The graph of the steps, with the way that they took; `name` tells it from others."""
+    """Draw the graph of the steps and their path through it; `name` is unique in the page."""
     graph = graph or _method({step.node for step in found}) or _shape_of(found)
     edges = Counter(_edges(graph, found))
     ends = {node for edge in edges for node in edge if node in ("__start__", "__end__")}
@@ -169,12 +169,12 @@ def _draw(found: Sequence[Step], name: str, graph: Shape | None = None) -> Marku
 
 
 def _edges(graph: Shape, found: Sequence[Step]) -> Iterable[tuple[str, str]]:
-    """The edges by which each step was come to, and the last one left."""
+    """Yield the edge by which the run reached each step, and the one to the end."""
     known = {(edge.source, edge.target) for edge in graph.edges}
     come = ["__start__"]
     for step in found:
         ways = [(source, step.node) for source in reversed(come)]
-        if come[-1] != step.node or ways[0] in known:  # else it began anew after a review
+        if come[-1] != step.node or ways[0] in known:  # otherwise it started again after a review
             yield from [way for way in ways if way in known][:1]
         come.append(step.node)
     if not found[-1].open and (come[-1], "__end__") in known:
@@ -182,14 +182,14 @@ def _edges(graph: Shape, found: Sequence[Step]) -> Iterable[tuple[str, str]]:
 
 
 def _method(nodes: set[str]) -> Shape | None:
-    """The graph of the method that has these nodes and the fewest others."""
+    """Find the graph of the method with these nodes and the fewest others."""
     shapes = (read_shape(method.sketch()) for method in METHODS.values())
     fitting = (own for own in shapes if nodes <= set(own.nodes))
     return min(fitting, key=lambda own: len(own.nodes), default=None)
 
 
 def _shape_of(found: Sequence[Step]) -> Shape:
-    """As much of a graph as a run shows."""
+    """Return as much of a graph as a run shows."""
     nodes = dict.fromkeys(step.node for step in found)
     edges = dict.fromkeys((step.node, after.node) for step, after in pairwise(found))
     return Shape(tuple(nodes), tuple(Edge(*edge) for edge in edges))

@@ -1,4 +1,4 @@
-"""Opens the entailment model for a command, before the reader's eyes."""
+"""Opens the entailment model for a command, with progress on the terminal."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from citeproof.tools.llm.model import LLM, open_llm
 
 @contextmanager
 def open_verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
-    """The entailment model that the settings name, inside the block.
+    """Open the entailment model that the settings name, for the block.
 
-    The language model that judges is opened when it is first needed, and closed at the end.
+    A judging language model is opened when it is first needed, and closed at the end.
 
     Raises:
-        SettingsError: The settings do not fit together.
-        MissingExtraError: The back end needs an extra that is not installed.
-        ModelError: A model cannot be had.
+        SettingsError: The settings contradict each other.
+        MissingExtraError: The backend needs an extra that is not installed.
+        ModelError: A model is unavailable.
     """
     chosen = settings.entailment
     with ExitStack() as closing:
@@ -40,5 +40,5 @@ def open_verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
             named = judge_label(settings)
             entailment = open_entailment(chosen, judge, settings.models, progress, judge_name=named)
             if chosen.embedded:
-                entailment_folder(settings.models, progress)  # now: it may be a download
+                entailment_folder(settings.models, progress)  # early, because it may download
         yield entailment

@@ -1,6 +1,6 @@
-"""Finds a `citeproof serve` that has the same models and store open, so that none is loaded twice.
+"""Finds a `citeproof serve` with the same models and store open, so nothing is loaded twice.
 
-The server leaves a note in the folder of its store, which its user alone can read.
+The server leaves a note in the folder of its store, which only its user can read.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from citeproof.guard import LOOPBACK
 from citeproof.settings import Settings
 
 PATH = "/api/warm"
-"""Where the server takes requests of the command line."""
+"""Path at which the server takes requests of the command line."""
 _NAME = "serve.json"
 
 
 class Note(BaseModel, frozen=True):
-    """The note of a server to the command lines of its user."""
+    """A server's note for the command lines of its user."""
 
     address: str
     pid: int
     host: str
-    """The machine: a folder may be shared by several."""
+    """The machine's name, since several machines may share a folder."""
     token: str
     settings: str
     """Fingerprint of the server's settings."""
 
 
 def fingerprint(settings: Settings) -> str:
-    """A hash that is the same for all processes that would open the same models and store."""
+    """Return a hash that is equal for processes that would open the same models and store."""
     told = {"version": version("citeproof"), "settings": settings.model_dump()}
     if settings.prompts is not None:
         prompts = sorted(settings.prompts.glob("*.md"))
@@ -47,15 +47,15 @@ def fingerprint(settings: Settings) -> str:
 
 
 def _plain(value: SecretStr | Path) -> str:
-    """A value that JSON lacks; keys count, and so do folders, wherever one stands."""
+    """Convert values that JSON lacks: keys to plain text, and paths to absolute ones."""
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value.absolute())
 
 
 @contextmanager
 def announce(settings: Settings, host: str, port: int) -> Iterator[str]:
-    """Leave a note for the block; gives the token that it holds.
+    """Leave a note for the block, and yield the note's token.
 
-    A host that stands for all addresses is told as the loopback address.
+    A host that stands for all addresses is noted as the loopback address.
     """
     near = "127.0.0.1" if host in ("0.0.0.0", "localhost") else "::1" if host == "::" else host
     shown = f"[{near}]" if ":" in near else near
@@ -67,7 +67,7 @@ def announce(settings: Settings, host: str, port: int) -> Iterator[str]:
         settings=fingerprint(settings),
     )
     file = settings.chroma.path / _NAME
-    # Where others listen there is a name of the machine: nobody may lead a question elsewhere.
+    # The note names only loopback addresses, so it cannot send a question to another machine.
     if near in LOOPBACK and not settings.chroma.in_memory:
         with suppress(OSError):  # without a note each command loads its own models
             _write(file, note)
@@ -79,9 +79,9 @@ def announce(settings: Settings, host: str, port: int) -> Iterator[str]:
 
 
 def find_server(settings: Settings) -> Note | None:
-    """The server that runs on the same store with the same settings, if there is one.
+    """Find the server that runs on the same store with the same settings, if any.
 
-    A note of a server that is gone is removed.
+    A note left by a server that is gone is removed.
     """
     file = settings.chroma.path / _NAME
     note = None if settings.chroma.in_memory else _read(file)
@@ -106,7 +106,7 @@ def _write(file: Path, note: Note) -> None:
 
 
 def _read(file: Path) -> Note | None:
-    """The note, if this user wrote it: a folder of somebody else's may come with one."""
+    """Read the note if this user wrote it: somebody else's folder may contain a note as well."""
     try:
         with file.open("rb") as opened:
             state = os.fstat(opened.fileno())
@@ -119,7 +119,7 @@ def _read(file: Path) -> Note | None:
 
 
 def _lives(note: Note) -> bool | None:
-    """Whether the server is there; None if it does not say so in time."""
+    """Return whether the server runs; None if it does not answer in time."""
     import httpx
 
     try:

@@ -1,1 +1,1 @@
-"""citeproof inside other people's stacks: LangChain agents, MCP clients, OpenTelemetry."""
+"""Integrations of citeproof: LangChain agents, MCP clients, OpenTelemetry."""

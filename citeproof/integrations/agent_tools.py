@@ -1,4 +1,4 @@
-"""LangChain tools over a toolbox, for `create_agent` and whatever else takes tools."""
+"""LangChain tools over a toolbox, for `create_agent` and anything else that takes tools."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ __all__ = [
 
 
 async def check_with_index(tools: Toolbox, text: str, k: int = 5) -> CheckReport:
-    """Check a text against the index: `uncited` is a sentence that a passage supports.
+    """Check a text against the index.
 
-    Its marks are taken off first, since numbers cite nothing there.
+    Its citation marks are removed first, since numbers cite nothing in an index. A sentence that a
+    passage supports is therefore `uncited`.
 
     Raises:
         InputError: There is no index.
         RetrievalError: The search failed.
-        ModelError: The entailment model cannot be had.
+        ModelError: The entailment model is unavailable.
     """
     if tools.retriever is None:
         raise InputError("There is no index to check against", fix="Give the Toolbox a retriever.")
@@ -43,7 +44,7 @@ async def check_with_index(tools: Toolbox, text: str, k: int = 5) -> CheckReport
 
 
 def check_tool(tools: Toolbox) -> BaseTool:
-    """A tool `check`, which says of each sentence of a text whether the index supports it.
+    """Build the tool `check`, which says for each sentence of a text if the index supports it.
 
     Its artifact is the `CheckReport`.
     """
@@ -56,14 +57,14 @@ def check_tool(tools: Toolbox) -> BaseTool:
 
 
 def ask_tool(tools: Toolbox, method: str = "vtg", **parameters: Any) -> BaseTool:
-    """A tool `ask`, which answers a question from the index, each sentence proved.
+    """Build the tool `ask`, which answers a question from the index and proves each sentence.
 
     Its artifact is the `Answer`.
 
     Args:
         tools: The models and the retriever that the method runs on.
-        method: Its name, as `citeproof methods` lists it.
-        **parameters: Of the method, such as `max_trials=1`.
+        method: Name of the method, as listed by `citeproof methods`.
+        **parameters: Parameters of the method, such as `max_trials=1`.
 
     Raises:
         SettingsError: There is no such method or parameter.
@@ -78,7 +79,7 @@ def ask_tool(tools: Toolbox, method: str = "vtg", **parameters: Any) -> BaseTool
 
 
 class _Text(BaseModel):
-    """Say of each sentence of a text whether the indexed documents support it.
+    """Say for each sentence of a text whether the indexed documents support it.
 
     Give it what you are about to send, and correct what is unsupported or contradicted.
     """
@@ -98,7 +99,7 @@ class _Question(BaseModel):
 def _tool(
     work: Callable[..., Coroutine[Any, Any, tuple[str, Any]]], name: str, schema: type[BaseModel]
 ) -> BaseTool:
-    """A tool for synchronous and for async callers; the agent is told of expected errors."""
+    """Build a tool for sync and async callers; the agent sees expected errors as its output."""
 
     async def run(**arguments: Any) -> tuple[str, Any]:
         try:
@@ -118,7 +119,7 @@ def _tool(
 
 
 def say_answer(answer: Answer) -> str:
-    """The text with its sources by number, whether it answers, and the claims that failed."""
+    """Put an answer into text: its numbered sources, its status and the claims that failed."""
     sources = [f"[{number}] {_place(one)}" for number, one in enumerate(answer.passages, start=1)]
     failed = [claim for claim in answer.claims if claim.verdict.failed]
     lines = [answer.text or "No answer.", *sources, answer.status.replace("_", " ")]
@@ -128,12 +129,12 @@ def say_answer(answer: Answer) -> str:
 
 
 def say_report(report: CheckReport) -> str:
-    """A line for each sentence: its verdict, and what a source says otherwise."""
+    """Put a report into lines, one per sentence: its verdict, and what contradicts it."""
     return "\n".join(map(_verdict, report.sentences)) or "There is no sentence to check."
 
 
 def say_passages(passages: Sequence[Passage]) -> str:
-    """Each passage with its id and its place."""
+    """Put passages into text, each with its id and place."""
     blocks = [f"{one.id}: {_place(one)}\n{one.text}" for one in passages]
     return "\n\n".join(blocks) or "Nothing was found."
 

@@ -1,4 +1,4 @@
-"""Documents as agents hand them over, and as they read them."""
+"""Cuts documents that agents pass in, and reads documents for agents."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Passage
 
 _LONGEST = 20_000
-"""Characters of one extract."""
+"""Most characters of an extract."""
 
 
 class Extract(BaseModel, frozen=True, use_attribute_docstrings=True):
-    """The text of a passage, or a piece of a document's."""
+    """The text of a passage, or a piece of a document's text."""
 
     title: str
     source: str
@@ -27,16 +27,16 @@ class Extract(BaseModel, frozen=True, use_attribute_docstrings=True):
     start: int = 0
     """Where the piece begins in the whole text."""
     length: int
-    """Characters of the whole text."""
+    """Length of the whole text in characters."""
     following: int | None = None
     """Where the next piece begins; None at the end."""
 
 
 def cut_documents(texts: Sequence[str]) -> dict[int, list[Passage]]:
-    """The passages of texts by their numbers, from 1; blank ones keep theirs.
+    """Cut texts into passages, by the number of the text from 1; blank texts keep their number.
 
     Raises:
-        InputError: There is no text, or none that has words.
+        InputError: There is no text, or none has words.
     """
     numbered: dict[int, list[Passage]] = {}
     for number, text in enumerate(map(whole, texts), start=1):
@@ -48,12 +48,15 @@ def cut_documents(texts: Sequence[str]) -> dict[int, list[Passage]]:
 
 
 async def read_extract(tools: Toolbox, place: str, start: int = 0) -> Extract:
-    """The passage with this id, or the document of this name from a character on.
+    """Read the passage with an id, or a document by its path or source.
 
-    A document is called by its path or source.
+    Args:
+        tools: The tools, with the index.
+        place: Id of a passage, or path or source of a document.
+        start: Character to begin at.
 
     Raises:
-        InputError: There is no index, no such place, or no text from there on.
+        InputError: There is no index, no such passage or document, or no text after `start`.
         StoreError: The index cannot be read.
     """
     index = tools.index
@@ -82,7 +85,7 @@ async def read_extract(tools: Toolbox, place: str, start: int = 0) -> Extract:
 
 
 def _join(passages: Sequence[Passage]) -> Iterator[str]:
-    """The text of a document, with a line where a section or page begins."""
+    """Yield the text of a document, with a heading line where a section or page begins."""
     first = passages[0]
     yield f"{first.place}\n\n{first.text}"
     for before, passage in pairwise(passages):

@@ -1,7 +1,7 @@
 """citeproof for clients of the Model Context Protocol: `ask`, `check`, `search` and `read`.
 
-`citeproof mcp` serves it over stdio; `build_mcp_server(tools).streamable_http_app()` is an ASGI
-application for HTTP. Needs the package `mcp`, which the extra `serve` brings.
+`citeproof mcp` serves them over stdio; `build_mcp_server(tools).streamable_http_app()` is an ASGI
+application for HTTP. Needs the package `mcp`, which the extra `serve` installs.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from citeproof.types import Answer, CheckReport, Passage
 __all__ = ["Found", "build_mcp_server", "protocol_stdout", "serve_stdio"]
 
 _INSTRUCTIONS = """\
-Answers from the user's own documents, with proof. `ask` writes a cited answer of which every \
-sentence was checked; `check` says of each sentence of any text whether the documents support it; \
-`search` finds passages, `read` shows them in their document. Before you send a text that states \
-facts from these documents, check it, and correct what is unsupported or contradicted."""
+Answers from the user's own documents, with proof. `ask` writes a cited answer and checks each of \
+its sentences; `check` says for each sentence of any text whether the documents support it; \
+`search` finds passages, and `read` shows them in their document. Before you send a text that \
+states facts from these documents, check it, and correct what is unsupported or contradicted."""
 _METHODS = [method.name for method in METHODS.values() if method.served]
 _MOST = 50
 _READS = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
@@ -50,7 +50,7 @@ _READS = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
 Call = Context[Any, Any, Any]
 Question = Annotated[str, Field(description="One question, in words.")]
 MethodName = Annotated[
-    str, Field(description="How to answer: vtg proves most.", json_schema_extra={"enum": _METHODS})
+    str, Field(description="Method; vtg proves most.", json_schema_extra={"enum": _METHODS})
 ]
 Text = Annotated[
     str, Field(description="Sentences, with or without marks such as [1]; Markdown is understood.")
@@ -59,28 +59,27 @@ Documents = Annotated[
     list[str] | None,
     Field(description="Texts to check against: [1] cites the first. By default the index."),
 ]
-Few = Annotated[int, Field(description="How many passages.", ge=1, le=_MOST)]
-Place = Annotated[str, Field(description="A passage's id, or a document's source, as found.")]
-Start = Annotated[int, Field(description="Character to begin at, for what is long.", ge=0)]
+Few = Annotated[int, Field(description="Number of passages.", ge=1, le=_MOST)]
+Place = Annotated[str, Field(description="Id of a passage, or source of a document, as found.")]
+Start = Annotated[int, Field(description="Character to begin at, in a long text.", ge=0)]
 
 
 class Found(BaseModel):
-    """Results of a search, the best first."""
+    """Results of a search, best first."""
 
     passages: tuple[Passage, ...]
 
 
 def build_mcp_server(tools: Toolbox, *, check_hosts: bool = True) -> FastMCP[Any]:
-    """Build the server; opening and closing the tools stays with the caller.
+    """Build the server; the caller opens and closes the tools.
 
-    Errors that are expected are results with `isError`, which say what failed, why, and what to
-    do. A request that is cancelled stops its run.
+    Expected errors become results with `isError`, which say what failed, why, and what to do.
+    Cancelling a request stops its run.
 
     Args:
-        tools: The models and the retriever that it answers with.
-        check_hosts: Over HTTP, refuse requests that were sent to another name than that of this
-            machine for itself, which keeps web pages out (DNS rebinding). Switch it off only
-            where the application around it does so.
+        tools: The models and the retriever to answer with.
+        check_hosts: Over HTTP, refuse requests whose `Host` is not a loopback name, which keeps web
+            pages out (DNS rebinding). Switch it off only if the application around it checks hosts.
     """
     server: FastMCP[Any] = FastMCP(
         "citeproof",
@@ -106,11 +105,11 @@ def build_mcp_server(tools: Toolbox, *, check_hosts: bool = True) -> FastMCP[Any
     async def check(
         text: Text, documents: Documents = None, k: Few = 5
     ) -> Annotated[CallToolResult, CheckReport]:
-        """Say of each sentence of a text which passages support it, or contradict it.
+        """Say for each sentence of a text which passages support or contradict it.
 
-        Against `documents`, marks such as [1] are checked too: `misattributed` is a sentence that
-        another document than the cited one supports. Against the index marks do not count:
-        `uncited` is a sentence that a passage supports.
+        With `documents`, marks such as [1] are checked too: a sentence is `misattributed` if a
+        document other than the cited one supports it. Against the index, marks do not count: a
+        sentence is `uncited` if a passage supports it.
         """
         if documents is None:
             report = await check_with_index(tools, text, k)
@@ -137,7 +136,7 @@ def build_mcp_server(tools: Toolbox, *, check_hosts: bool = True) -> FastMCP[Any
 
 @contextmanager
 def protocol_stdout() -> Iterator[TextIO]:
-    """The process's stdout; inside the block all that prints, C code included, goes to stderr."""
+    """Yield the process's stdout; other output in the block, also from C code, goes to stderr."""
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n") as protocol:
         os.dup2(2, 1)
@@ -149,10 +148,10 @@ def protocol_stdout() -> Iterator[TextIO]:
 
 
 def serve_stdio(server: Any, protocol: TextIO) -> None:
-    """Serve the client at stdin until it closes it."""
+    """Serve the client on stdin and `protocol` until it closes stdin."""
 
     async def serve() -> None:
-        own = server._mcp_server  # `run_stdio_async` would write to what others print to
+        own = server._mcp_server  # `run_stdio_async` would write to the stdout that others use
         async with stdio_server(stdout=anyio.wrap_file(protocol)) as streams:
             await own.run(*streams, own.create_initialization_options())
 
@@ -165,7 +164,7 @@ def _result(text: str, value: BaseModel) -> CallToolResult:
 
 
 async def _answer(tools: Toolbox, question: str, method: str, context: Call) -> Answer:
-    """The answer, while the client is told how the run goes on.
+    """Answer a question and report the run's progress to the client.
 
     Raises:
         CiteproofError: There is no such method, or the run failed.
@@ -175,7 +174,7 @@ async def _answer(tools: Toolbox, question: str, method: str, context: Call) -> 
     state: dict[str, Any] = {}
     steps = 0
     stream = graph.astream({"question": question}, stream_mode=modes, subgraphs=True)
-    async with aclosing(stream) as parts:  # so that a cancelled request ends its run here
+    async with aclosing(stream) as parts:  # a cancelled request ends its run here
         async for namespace, mode, part in parts:
             if mode == "values" and not namespace:
                 state = part

@@ -1,4 +1,4 @@
-"""Checks what a LangChain agent answers, before its user reads it.
+"""Checks a LangChain agent's answer before its user reads it.
 
 agent = create_agent(model, tools, middleware=[CiteproofMiddleware(toolbox, mode="revise")])
 """
@@ -28,11 +28,11 @@ from citeproof.types import CheckedSentence, CheckReport, Passage
 __all__ = ["CheckedAgentState", "CiteproofMiddleware", "Mode"]
 
 Mode = Literal["annotate", "revise", "refuse"]
-"""How an answer is treated with sentences that nothing supports, or that a source denies:
+"""What to do with an answer if no source supports a sentence, or one contradicts it:
 
-- annotate: it stands, with a verdict on each sentence;
-- revise: the model is shown them, with what the sources say, and writes anew;
-- refuse: a refusal that names them takes its place.
+- annotate: keep the answer, with a verdict on each sentence;
+- revise: show the model these sentences and what the sources say, and let it write again;
+- refuse: replace the answer by a refusal that names these sentences.
 """
 
 
@@ -42,7 +42,7 @@ class CheckedAgentState(AgentState[Any]):
     citeproof_report: NotRequired[CheckReport]
     """The check of the last answer, as the model wrote it."""
     citeproof_rounds: NotRequired[Annotated[int, PrivateStateAttr]]
-    """How many times the answer in hand was sent back."""
+    """How many times the current answer was sent back."""
 
 
 class CiteproofMiddleware(AgentMiddleware[CheckedAgentState, Any, Any]):
@@ -50,22 +50,22 @@ class CiteproofMiddleware(AgentMiddleware[CheckedAgentState, Any, Any]):
 
     Sources are the results of its tools and the documents of its conversation; see
     `citeproof.tools.questions.conversation_sources.read_sources`. The answer's text blocks get
-    standard citation annotations, see `citeproof.tools.citations.annotations.annotate`; the report
-    is in the agent's state, as `citeproof_report`.
+    standard citation annotations; see `citeproof.tools.citations.annotations.annotate`. The report
+    is `citeproof_report` in the agent's state.
 
     Args:
-        tools: Whose entailment model decides; `Toolbox(model, entailment=…)` will do.
-        mode: The consequence of a sentence that fails.
-        max_rounds: How many times `revise` sends an answer back; the last one then stands,
-            with its annotations.
-        documents: Further sources of every conversation.
-        evidence: Names of the tools whose results count; by default all. Leave out those that
-            return what the model has told them, or it would prove itself.
-        search_index: Whether the retriever of `tools` finds further sources.
+        tools: Provides the entailment model; `Toolbox(model, entailment=…)` is enough.
+        mode: What to do if a sentence fails.
+        max_rounds: How many times `revise` sends an answer back; the last one is kept, with its
+            annotations.
+        documents: Further sources for every conversation.
+        evidence: Names of the tools whose results count as sources; by default all. Leave out tools
+            that return what the model told them, or the model would prove its own words.
+        search_index: Whether to search further sources with the retriever of `tools`.
 
     Raises:
-        InputError: There is no such mode, `max_rounds` is less than 1, or there is no retriever
-            to search with.
+        InputError: The mode is unknown, `max_rounds` is less than 1, or `search_index` is set
+            without a retriever.
     """
 
     state_schema = CheckedAgentState
@@ -90,7 +90,7 @@ class CiteproofMiddleware(AgentMiddleware[CheckedAgentState, Any, Any]):
             )
         if search_index and tools.retriever is None:
             raise InputError("There is no index to search", fix="Give the Toolbox a retriever.")
-        self.tools = []  # LangChain's: tools that a middleware brings
+        self.tools = []  # LangChain's: the tools of a middleware
         self.mode = mode
         self.max_rounds = max_rounds
         self.documents = tuple(documents)
@@ -100,14 +100,14 @@ class CiteproofMiddleware(AgentMiddleware[CheckedAgentState, Any, Any]):
 
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: CheckedAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Check the answer, and do with it what the mode says."""
+        """Check the answer and treat it as the mode says."""
         return run_in_background(lambda: self._check(state))
 
     @hook_config(can_jump_to=["model"])
     async def aafter_agent(
         self, state: CheckedAgentState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
-        """Check the answer, and do with it what the mode says."""
+        """Check the answer and treat it as the mode says."""
         return await self._check(state)
 
     async def _check(self, state: CheckedAgentState) -> dict[str, Any] | None:
@@ -130,7 +130,7 @@ class CiteproofMiddleware(AgentMiddleware[CheckedAgentState, Any, Any]):
 
 
 async def _revision(failed: Sequence[CheckedSentence], passages: Sequence[Passage]) -> str:
-    """The failed sentences, each with what the sources say that is nearest to it."""
+    """Write the prompt for a revision: failed sentences, each with what the sources say."""
     retriever = from_passages(passages)
     lines = []
     for sentence in failed:

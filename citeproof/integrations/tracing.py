@@ -1,9 +1,9 @@
-"""Runs as OpenTelemetry spans, by the semantic conventions of generative AI.
+"""Records runs as OpenTelemetry spans, by the semantic conventions for generative AI.
 
     graph.invoke(question, {"callbacks": [OpenTelemetryTracer()]})
 
-It is a LangChain callback handler, so it sees the nodes of any LangGraph graph, and the models
-and tools that they call. Needs the extra `otel`.
+The tracer is a LangChain callback handler, so it sees the nodes of any LangGraph graph and the
+models and tools that they call. Needs the extra `otel`.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ _CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 class _Run:
     span: Span
     is_own: bool
-    """False where the span is that of the run around it."""
+    """False if the span is that of the run around it."""
     place: str = ""
-    """LangGraph's checkpoint namespace, under which the ledger has the node's cost."""
+    """LangGraph's checkpoint namespace, the ledger's key for the node's cost."""
     known: list[Any] = field(default_factory=list)
-    """Verdicts that the node was given."""
+    """Verdicts in the node's input."""
 
 
 class OpenTelemetryTracer(BaseCallbackHandler):
-    """Makes a span of each graph, node, model call, tool and retriever.
+    """Makes a span for each graph, node, model call, tool and retriever.
 
-    Model calls have their tokens, those read from a cache as well; nodes have what they have cost,
-    and for each verdict they reach an event `gen_ai.evaluation.result`. The text of prompts
-    and replies is told only where the environment has
+    Spans of model calls have their tokens, including cached ones. Spans of nodes have their cost,
+    and an event `gen_ai.evaluation.result` for each verdict they reach. The text of prompts and
+    replies is recorded only if the environment has
     `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true`.
 
     Args:
-        provider: Makes the spans; by default the global one, which your program has set.
+        provider: Makes the spans; by default the global provider that your program has set.
 
     Raises:
         MissingExtraError: OpenTelemetry is not installed.
     """
 
-    run_inline = True  # in the order of the run, and in the context of its caller
+    run_inline = True  # in the order of the run and in its caller's context
 
     def __init__(self, provider: TracerProvider | None = None) -> None:
         with MissingExtraError.unless_installed("otel", "Runs cannot be traced"):
@@ -81,7 +81,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         parent_run_id: UUID | None = None,
         **more: Any,
     ) -> None:
-        """A graph, a node, or what LangChain runs inside of one."""
+        """Begin a span for a graph or a node; runs inside a node share its span."""
         data, name = more.get("metadata") or {}, str(more.get("name") or "run")
         if parent_run_id not in self._runs:
             attributes = {
@@ -102,7 +102,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
             self._runs[run_id] = _Run(self._runs[parent_run_id].span, is_own=False)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **more: Any) -> None:
-        """Adds the node's cost and its new verdicts to its span."""
+        """End the span, with the cost and the new verdicts of the node."""
         if (run := self._runs.get(run_id)) is not None and run.is_own:
             known = set(map(id, run.known))
             for text, verdict in _verdicts(outputs):
@@ -121,7 +121,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         parent_run_id: UUID | None = None,
         **more: Any,
     ) -> None:
-        """A call of a chat model."""
+        """Begin a span for a call of a chat model."""
         data = more.get("metadata") or {}
         model = str(data.get("ls_model_name") or "")
         attributes = {
@@ -137,7 +137,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         self._start(run_id, parent_run_id, f"chat {model}".strip(), attributes, kind)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **more: Any) -> None:
-        """The reply, with its tokens."""
+        """End the span, with the reply and its tokens."""
         run = self._runs.get(run_id)
         generation = next(iter(next(iter(response.generations), [])), None)
         if run and isinstance(generation, ChatGeneration):
@@ -155,7 +155,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         parent_run_id: UUID | None = None,
         **more: Any,
     ) -> None:
-        """A call of a tool."""
+        """Begin a span for a call of a tool."""
         name = str(more.get("name") or (serialized or {}).get("name") or "tool")
         attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
         attributes |= self._content("gen_ai.tool.call.arguments", input_str)
@@ -170,28 +170,28 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         parent_run_id: UUID | None = None,
         **more: Any,
     ) -> None:
-        """A search of a LangChain retriever."""
+        """Begin a span for a search of a LangChain retriever."""
         name = str(more.get("name") or "retriever")
         attributes = {"gen_ai.operation.name": "retrieval"}
         attributes |= self._content("gen_ai.retrieval.query.text", query)
         self._start(run_id, parent_run_id, f"retrieval {name}", attributes)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
-        """The tool has answered."""
+        """End the span of a tool."""
         self._end(run_id)
 
     def on_retriever_end(self, documents: Any, *, run_id: UUID, **more: Any) -> None:
-        """The retriever has answered."""
+        """End the span of a retriever."""
         self._end(run_id)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
-        """A graph or node has failed, or waits for a person; or a model, a tool or a retriever."""
+        """End the span of whatever failed; a graph or node may only be waiting for a person."""
         self._end(run_id, error)
 
     on_llm_error = on_tool_error = on_retriever_error = on_chain_error
 
     def _content(self, key: str, text: str) -> dict[str, str]:
-        """What is said, as an attribute, where the environment wants it told."""
+        """Return a text as an attribute, if the environment allows message content."""
         return {key: text} if self._tells_content else {}
 
     def _start(
@@ -223,10 +223,10 @@ class OpenTelemetryTracer(BaseCallbackHandler):
 
 @cache
 def trace_all_runs() -> None:
-    """Trace all runs of this process, and send them as the `OTEL_…` variables say.
+    """Trace all runs of this process, and export them as the `OTEL_…` variables say.
 
-    Spans go by OTLP over HTTP to `OTEL_EXPORTER_OTLP_ENDPOINT`, by default to this machine. A
-    provider that the program has set itself is used as it is.
+    Spans go by OTLP over HTTP to `OTEL_EXPORTER_OTLP_ENDPOINT`, by default this machine. If the
+    program has set a provider of its own, that one is used unchanged.
 
     Raises:
         MissingExtraError: OpenTelemetry is not installed.
@@ -248,7 +248,7 @@ def trace_all_runs() -> None:
 
 
 def _verdicts(state: Any) -> Iterator[tuple[str, Any]]:
-    """The verdicts in a state or an update, each with the sentence that it is on."""
+    """Yield the verdicts in a state or an update, each with its sentence."""
     if not isinstance(state, Mapping):
         return
     if isinstance(draft := state.get("draft"), Draft) and draft.verdict is not None:
@@ -278,7 +278,7 @@ def _evaluation_attributes(text: str, verdict: Any) -> dict[str, Any]:
 
 
 def _costs(outputs: Any, place: str) -> dict[str, Any]:
-    """The cost of a node; of a graph, that of its answer."""
+    """Return the cost of a node, or for a graph the cost of its answer."""
     if not isinstance(outputs, Mapping):
         return {}
     ledger, answer = outputs.get("ledger"), outputs.get("answer")

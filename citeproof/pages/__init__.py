@@ -1,1 +1,1 @@
-"""HTML pages: templates that escape what goes into them, their style, and their script."""
+"""HTML pages: templates that escape their values, with style and script."""

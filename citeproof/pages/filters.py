@@ -1,4 +1,4 @@
-"""Filters for the templates, beside those of Jinja2."""
+"""Filters for the templates, in addition to those of Jinja2."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["FILTERS", "TESTS"]
 
 
 def _pieces(text: str, sentences: Iterable[str]) -> list[tuple[bool, str]]:
-    """The pieces of a passage, each with whether it belongs to a highlighted sentence."""
+    """Split a passage into pieces, each with whether it belongs to a highlighted sentence."""
     text = plain(text, lines=True)
     inside = [False] * len(text)
     for sentence in sentences:

@@ -1,5 +1,5 @@
 "use strict";
-// The trace: what an address leads to is unfolded, and the other steps of its node are marked.
+// The trace: unfolds the step that the address names, and marks the other steps of its node.
 (() => {
   function reveal() {
     const target = document.getElementById(location.hash.slice(1));
@@ -18,15 +18,15 @@
 
   window.addEventListener("hashchange", reveal);
   document.addEventListener("click", (event) => {
-    // To go where one is already changes no address. Any other way is the address's to reveal, once:
-    // a second time would unfold what was folded in between.
+    // A link to the current address causes no hashchange. Any other link does, and revealing its
+    // target here as well would unfold what the reader has folded in between.
     const link = event.target.closest(".graph a");
     if (link && link.getAttribute("href") === location.hash) setTimeout(reveal);
   });
   reveal();
 })();
-// Cards at claims and citations: on hover, on focus, and on tap. Everything they show is already
-// in the page, as inert templates; without this script the citations are plain links.
+// Cards at claims and citations: on hover, on focus, and on tap. Their content is already in the
+// page, as inert templates; without this script the citations are plain links.
 (() => {
   const card = document.getElementById("card");
   let owner = null;
@@ -35,7 +35,7 @@
 
   function place() {
     const gap = 8;
-    // A claim may run over lines: its first line's box is where it begins.
+    // A claim may wrap; the box of its first line is where it begins.
     const box = owner.getClientRects()[0] || owner.getBoundingClientRect();
     const width = card.offsetWidth;
     const height = card.offsetHeight;
@@ -79,7 +79,7 @@
     timer = setTimeout(act, wait);
   }
 
-  // Listening at the document serves anchors that a script adds later as well.
+  // A listener on the document also serves anchors that a script adds later.
   function on(kind, act) {
     document.addEventListener(kind, (event) => {
       const anchor = event.target.closest?.("[data-card]");
@@ -91,7 +91,7 @@
     if (event.pointerType !== "touch") later(() => show(anchor), owner ? 60 : 120);
   });
   on("pointerout", (anchor, event) => {
-    // The way from a citation to its card takes a moment.
+    // Moving the pointer from a citation to its card takes a moment.
     if (event.pointerType !== "touch") later(hide, 220);
   });
   on("pointerdown", (anchor, event) => {
@@ -101,7 +101,7 @@
     if (!touched) show(anchor);
   });
   on("focusout", () => {
-    // A click into the card, to select from it, takes the focus away.
+    // A click into the card, to select text, takes the focus away.
     if (!card.matches(":hover")) later(hide, 120);
   });
   on("click", (anchor, event) => {
@@ -109,7 +109,7 @@
       if (anchor.classList.contains("chip")) hide();
       return;
     }
-    // A finger cannot hover: the first tap shows the card, whose link leads on.
+    // A finger cannot hover, so the first tap shows the card, which has the link.
     event.preventDefault();
     touched = false;
     if (owner === anchor) hide();

@@ -1,4 +1,4 @@
-"""Pages of PDF files as pictures, with the sentences marked that prove something (extra `pdf`)."""
+"""Renders pages of PDF files as pictures, with quoted sentences marked (extra `pdf`)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["PageImage", "render_page_image"]
 
 _WIDTH, _TALLEST = 1000, 4
-"""Width of a picture in pixels, and its greatest height as a multiple of that."""
+"""Width of a picture in pixels, and its maximum height as a multiple of the width."""
 _MARK = (255, 226, 89)
 _QUALITY = 50
 _SAME = 0.7
-"""Least share of boxes that still hold their text; overlapping letters count for either."""
+"""Minimum share of boxes that must still hold their text; letters of overlapping lines may be
+found in either box."""
 _AROUND = Area(-0.004, -0.002, 0.004, 0.002)
 """Margin of a mark around its letters."""
 
@@ -40,7 +41,7 @@ class PageImage(NamedTuple):
 
     @property
     def address(self) -> str:
-        """The picture as an address that holds it."""
+        """The picture as a data URL."""
         return f"data:image/webp;base64,{base64.b64encode(self.data).decode()}"
 
 
@@ -51,13 +52,13 @@ def render_page_image(
 
     Args:
         path: The PDF file.
-        page: From 1.
+        page: Number of the page, from 1.
         boxes: The rectangles to mark.
-        said: The text of each box when the file was read; the page must still say it there. A page
-            without text, such as a scan, is not checked.
+        said: The text of each box when the file was read, which the page must still have there. A
+            page without text, such as a scan, is not checked.
 
     Raises:
-        DocumentError: The file is gone, cannot be read, lacks the page, or says something else.
+        DocumentError: The file is gone, cannot be read, lacks the page, or has changed.
         MissingExtraError: The extra `pdf` is not installed.
     """
     with MissingExtraError.unless_installed("pdf", "pages of PDF files cannot be shown"):
@@ -83,13 +84,13 @@ def render_page_image(
 
 
 def _still_says(page: PdfPage, shown: Displayed, boxes: Sequence[Box], said: Sequence[str]) -> bool:
-    """Whether the text of a page stands where it stood. PDFium's lock is held."""
+    """Return whether the text of a page is where it was. The caller holds PDFium's lock."""
     from pypdfium2 import raw
 
     text = page.get_textpage()
     if not text.count_chars():
         return True
-    # The content of fields and notes is no text of the page.
+    # The content of fields and notes does not belong to the page's text.
     places = page_annotations(page, shown)
     noted = [area for _, kind, area in places if kind != raw.FPDF_ANNOT_LINK]
     asked = [
@@ -111,7 +112,7 @@ def _letters(text: str) -> str:
 
 
 def _mark(picture: Image, area: Area) -> None:
-    """Draws over a rectangle as a marker does: what is dark stays dark."""
+    """Colour a rectangle like a highlighter pen: dark pixels stay dark."""
     from PIL import Image, ImageChops
 
     across, down = picture.size

@@ -1,4 +1,4 @@
-"""The pages that prove something, as pictures within a page of HTML: each page once."""
+"""The quoted pages of documents as pictures within an HTML page, each page once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Cut", "Picture", "Pictures", "View"]
 _AROUND = 0.035
 """Margin of a view on each side, as a share of the page."""
 _LEAST, _NARROWEST = 0.16, 0.45
-"""The shares of the page's height and width that a view has at least."""
+"""Minimum height and width of a view, as shares of the page."""
 
 
 class Cut(NamedTuple):
@@ -28,48 +28,48 @@ class Cut(NamedTuple):
     height: int
 
     def __str__(self) -> str:
-        """As SVG writes it."""
+        """The rectangle in SVG's notation."""
         return " ".join(map(str, self))
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A page, which views show pieces of."""
+    """A page as a picture, of which views show parts."""
 
     id: str
     image: PageImage
 
     @property
     def whole(self) -> Cut:
-        """All of it."""
+        """The whole picture."""
         return Cut(0, 0, self.image.width, self.image.height)
 
 
 class View(NamedTuple):
-    """The picture of a source's page."""
+    """A part of the picture of a source's page."""
 
     picture: Picture | None = None
     wide: Cut = Cut(0, 0, 0, 0)
-    """The quoted lines, with those around them, over the width of the page."""
+    """The quoted lines with some around them, as wide as the page."""
     narrow: Cut = Cut(0, 0, 0, 0)
-    """The same for a small screen, as narrow as possible."""
+    """The same lines for a small screen, as narrow as possible."""
     alt: str = ""
-    """The text there."""
+    """The quoted text."""
     missing: str = ""
     """Why there is no picture."""
 
 
 class Pictures:
-    """Draws pages, each once, with all that is quoted of it."""
+    """Draws pages, each once, with everything marked that is quoted of it."""
 
     def __init__(self, quoted: Iterable[tuple[Passage, Citation | Support]]) -> None:
-        """Takes the passages with what is quoted of them."""
+        """Take the passages with their quotes."""
         self.drawn: list[Picture] = []
         self._quoted = list(quoted)
         self._pages: dict[tuple[str, int], Picture | str] = {}
 
     def view(self, passage: Passage) -> View | None:
-        """The picture of a passage's page; None where the source is no PDF."""
+        """Return the view of a passage's page; None if the source is not a PDF."""
         if passage.page is None or not passage.source.lower().endswith(".pdf"):
             return None
         own = [quote for other, quote in self._quoted if other.id == passage.id]
@@ -90,7 +90,7 @@ class Pictures:
         return View(picture, wide, narrow, alt)
 
     def _draw(self, source: str, page: int) -> Picture | str:
-        """The picture, or why there is none."""
+        """Return the picture, or the reason why there is none."""
         boxes: list[Box] = []
         said: list[str] = []
         for passage, quote in self._quoted:
@@ -106,7 +106,7 @@ class Pictures:
 
 
 def _around(shares: Sequence[tuple[float, float]], least: float, pixels: int) -> tuple[int, int]:
-    """Where a view of stretches begins along a side of the page, and how long it is."""
+    """Return where a view of several spans begins along a side of the page, and its length."""
     begin = min(start for start, _ in shares) - _AROUND
     end = max(stop for _, stop in shares) + _AROUND
     spare = max(0.0, least - (end - begin)) / 2

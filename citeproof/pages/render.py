@@ -1,4 +1,4 @@
-"""Pages from templates: values are escaped, and a policy allows no style and script but theirs."""
+"""Renders pages from templates: values are escaped, and foreign styles and scripts are barred."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["asset", "fragment", "render_page"]
 
 
 def render_page(template: str, style: str = "", *, script: bool = True, **values: object) -> str:
-    """Render a whole page, one self-contained file.
+    """Render a whole page as one self-contained file.
 
     Args:
-        template: Its template, which extends `page.html`.
-        style: Rules of its own, beside those that all pages share.
-        script: Whether it has the script that shows cards.
+        template: Name of the template, which extends `page.html`.
+        style: CSS rules in addition to those that all pages share.
+        script: Whether to include the script that shows cards.
         values: The template's variables; all but `Markup` are escaped.
     """
     rules, program = f"{asset('page.css')}\n{style}", asset("page.js") if script else ""
@@ -61,7 +61,7 @@ def _environment() -> Environment:
 
 
 def _harmless(value: object) -> object:
-    """A value as a page may show it: a stranger's text without control characters."""
+    """Remove control characters from text that may come from strangers."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return plain(value, lines=True)
     return value

@@ -1,6 +1,6 @@
 "use strict";
-// The server's page: questions, documents and conversations. What it shows of others it sets as
-// text; finished answers come as HTML from the server, which has escaped them.
+// The server's page: questions, documents and conversations. Untrusted text is set as text content;
+// finished answers come as HTML that the server has escaped.
 (() => {
   const find = (selector, inside = document) => inside.querySelector(selector);
   const turns = find("#turns");
@@ -27,11 +27,11 @@
     try {
       const body = await response.json();
       told = body.error?.message || body.detail;
-    } catch { /* no JSON: the status has to do */ }
-    throw new Error(told || `The server answers ${response.status}.`);
+    } catch { /* no JSON: use the status */ }
+    throw new Error(told || `The server answered ${response.status}.`);
   }
 
-  // Server-sent events of a response, one after the other.
+  // The server-sent events of a response, in order.
   async function* events(response) {
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
@@ -49,7 +49,7 @@
     }
   }
 
-  // ---- A turn: the claims as they are written, checked and settled --------------------------
+  // ---- A turn: claims as they are written, checked and settled -------------------------------
   const SIGNS = { supported: "✓", contradicted: "✗", unsupported: "!", unchecked: "?" };
   const WORDS = {
     supported: "Proved", contradicted: "Contradicted", unsupported: "Not proved", unchecked: "Not checked",
@@ -76,7 +76,7 @@
     take(name, event) {
       switch (name) {
         case "waiting":
-          this.doing(event.loading ? "Waiting until the models are loaded…" : "Waiting for its turn…");
+          this.doing(event.loading ? "Loading the models…" : "Waiting for its turn…");
           break;
         case "started":
           this.doing("Looking for passages…");
@@ -137,8 +137,8 @@
       this.current = null;
       gone.className = "claim rejected";
       setTimeout(() => gone.remove(), 2500);
-      this.doing("Not proved; writing it anew…");
-      speak(`Taken back: ${text}`);
+      this.doing("Not proved; rewriting it…");
+      speak(`Withdrawn: ${text}`);
     }
 
     accept(claim) {
@@ -186,7 +186,7 @@
       return chip;
     }
 
-    // A person decides on a claim: the run waits meanwhile, and leaves its turn to others.
+    // A person decides on a claim; meanwhile the run waits, and others may have its turn.
     review({ claim, passages, problem }) {
       find(".review", this.place)?.remove();
       const form = find("#review").content.cloneNode(true).firstElementChild;
@@ -209,7 +209,7 @@
             headers: { "content-type": "application/json" },
             body: JSON.stringify({ decision, text }),
           });
-          this.doing("Going on…");
+          this.doing("Continuing…");
           this.place.focus({ preventScroll: true });
           form.remove();
         } catch (error) {
@@ -278,7 +278,7 @@
     }
   }
 
-  // Several answers on one page: the ids of each get a prefix of their own.
+  // The page may show several answers, so the ids of each get a prefix.
   function rename(content, prefix) {
     for (const element of content.querySelectorAll("*")) {
       for (const name of ["id", "data-card", "aria-labelledby"]) {
@@ -311,7 +311,7 @@
     find("#ask .main").disabled = true;
     turn.doing("Sending…");
     turn.place.scrollIntoView();
-    speak("The question is sent.");
+    speak("Question sent.");
     try {
       const body = { question: asked, method: find("#method").value, parameters: parameters(), conversation };
       const response = await request("/api/ask", {
@@ -326,7 +326,7 @@
         if (name === "answer_ready") understood = event.answer.question;
         turn.take(name, event);
       }
-      speak(`The answer is there. ${await turn.settle(run, understood)}`);
+      speak(`The answer is ready. ${await turn.settle(run, understood)}`);
     } catch (error) {
       const stopped = error.name === "AbortError";
       turn.fail(stopped ? "Stopped." : error.message || "The server does not answer.");
@@ -398,7 +398,7 @@
     return create("div", {}, label, " ", input, create("p", { className: "hint", textContent: schema.description ?? "" }));
   }
 
-  // Those that the reader has changed.
+  // The parameters that the reader has changed.
   function parameters() {
     const changed = {};
     for (const input of find("#parameters").querySelectorAll("[data-name]")) {
@@ -501,10 +501,10 @@
       for await (const [name, told] of events(response)) {
         if (name === "error") throw new Error(told.error.message);
         if (name === "progress") line.replaceChildren(`${told.document} `, create("progress", { max: told.total, value: told.done }));
-        if (name === "waiting") line.textContent = "Waiting until the models are loaded…";
+        if (name === "waiting") line.textContent = "Loading the models…";
         if (name === "report") {
           const added = told.added.length + told.updated.length;
-          const words = added === 1 ? "1 document is added." : `${added} documents are added.`;
+          const words = added === 1 ? "1 document added." : `${added} documents added.`;
           line.replaceChildren(words);
           for (const [file, why] of told.errors) find("#adding").append(create("li", { textContent: `${file}: ${why}` }));
         }
@@ -515,7 +515,7 @@
     }
   });
 
-  // ---- Until the models are there -----------------------------------------------------------
+  // ---- Until the models are loaded ------------------------------------------------------------
   async function ready() {
     const line = find("#loading");
     try {
@@ -527,7 +527,7 @@
         return;
       }
       const told = state.loading?.filter((one) => one.total && one.done < one.total).map((one) => `${one.what} ${Math.floor((100 * one.done) / one.total)} %`);
-      line.textContent = state.error || `The models are being loaded… ${told?.join(", ") ?? ""}`;
+      line.textContent = state.error || `Loading the models… ${told?.join(", ") ?? ""}`;
       if (state.error) return;
     } catch {
       line.hidden = false;

@@ -1,1 +1,1 @@
-"""The server: one process that answers over HTTP, and the page for its readers."""
+"""The server: answers over HTTP in one process, and serves a web page."""

@@ -1,4 +1,4 @@
-"""The app: routes, errors, and what lives as long as it does."""
+"""The app: its routes, error handlers and lifespan."""
 
 from __future__ import annotations
 
@@ -47,20 +47,21 @@ def create_app(
     waiting: int = 32,
     model_requests: int = 16,
 ) -> ASGIApp:
-    """The app with all that protects it.
+    """Create the app, behind its protection.
 
     Args:
         open_tools: Opens models and index; called in a thread when the server starts.
-        folder: Of the store: added documents are kept in it, and by default conversations.
+        folder: The store's folder, which holds added documents and, by default, conversations.
         checkpointer: Where conversations are kept: the setting of that name.
         llm: The name of the language model, for `check:NAME`.
-        hosts: Names under which the server is reached.
-        token: Needed for all but the health checks, if there is one.
-        own: The token of the user's own command lines; by default they load their own models.
-        at_once: Questions that are answered at a time.
-        waiting: Questions that may wait beside them; any more are refused with 429.
-        model_requests: Requests to the models themselves that are read at a time; eight times as
-            many may wait.
+        hosts: Host names of the server.
+        token: If set, required for everything except the health checks.
+        own: The token for the command lines of the server's user; without it they load their own
+            models.
+        at_once: Questions answered at a time.
+        waiting: Further questions that may wait; any more are refused with 429.
+        model_requests: Requests to the models themselves handled at a time; eight times as many
+            may wait.
     """
     opening, runs = Opening(open_tools), Runs()
     checkpoints = Checkpoints(folder, checkpointer)
@@ -80,18 +81,18 @@ def create_app(
                     await protocol
                 await opening.close()
 
-    # Swagger's page loads its script from elsewhere; the description alone needs nothing.
+    # Swagger's page loads scripts from elsewhere; the OpenAPI description alone does not.
     app = FastAPI(title="citeproof", lifespan=lifespan, docs_url=None, redoc_url=None)
     add_errors(app)
 
     @app.get("/healthz", summary="Whether the server runs")
     async def healthz() -> dict[str, str]:
-        """It does."""
+        """Return 200 whenever the server runs."""
         return {"status": "ok"}
 
-    @app.get("/readyz", summary="Whether questions are answered at once", response_model=None)
+    @app.get("/readyz", summary="Whether the models are loaded", response_model=None)
     async def readyz() -> JSONResponse:
-        """503 while the models are loaded, with what is being loaded."""
+        """Return 503 while the models are loading, with what is being loaded."""
         state: dict[str, Any] = opening.state()
         return JSONResponse(state, 200 if state["ready"] else 503)
 
@@ -105,12 +106,12 @@ def create_app(
 
 
 async def _serve_mcp(app: FastAPI, opening: Opening) -> None:
-    """Serve the tools of the Model Context Protocol at `/mcp`, as soon as they are open."""
-    with suppress(CiteproofError):  # `/readyz` tells it
+    """Serve the Model Context Protocol at `/mcp`, as soon as the tools are open."""
+    with suppress(CiteproofError):  # `/readyz` reports it
         tools = await opening.tools()
-        from citeproof.integrations.mcp_server import build_mcp_server  # the page need not wait
+        from citeproof.integrations.mcp_server import build_mcp_server  # slow, so imported late
 
-        server = build_mcp_server(tools, check_hosts=False)  # the guard around the app does it
+        server = build_mcp_server(tools, check_hosts=False)  # the guard around the app checks them
         app.router.routes.extend(server.streamable_http_app().routes)
         async with server.session_manager.run():
             await asyncio.Event().wait()

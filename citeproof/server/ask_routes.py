@@ -21,7 +21,7 @@ from citeproof.server.sse import EventStream, frame, until_gone
 from citeproof.types import CheckReport
 
 LONGEST_TEXT = 50_000
-"""Characters that are checked at once."""
+"""Most characters of a text to check."""
 
 
 class AskBody(BaseModel, extra="forbid"):
@@ -32,33 +32,33 @@ class AskBody(BaseModel, extra="forbid"):
     method: str = "vtg"
     parameters: dict[str, Any] = {}
     conversation: str | None = Field(default=None, pattern=r"^[\w-]{1,64}$")
-    """A name under which the conversation is kept; without one nothing is."""
+    """Name under which the conversation is kept; without it nothing is kept."""
     stream: bool = True
 
 
 class Decision(BaseModel, extra="forbid"):
-    """A person's word on a claim that nothing proves."""
+    """A person's decision on a claim that nothing proves."""
 
     decision: Literal["approve", "edit", "drop"]
     text: str = Field(default="", max_length=LONGEST_CLAIM)
-    """The claim in other words, where it is edited."""
+    """The new wording of an edited claim."""
 
 
 class CheckBody(BaseModel, extra="forbid"):
-    """A text that anyone wrote."""
+    """A text to check, whoever wrote it."""
 
     text: str = Field(min_length=1, max_length=LONGEST_TEXT)
     k: int = Field(default=5, ge=1, le=20)
-    """Passages that are tried for each sentence."""
+    """Passages to try for each sentence."""
 
 
 def ask_routes(asking: Asking) -> APIRouter:
-    """The routes."""
+    """Build the routes."""
     router = APIRouter(prefix="/api")
 
     @router.post("/ask", summary="Answer a question", response_model=None)
     async def ask(body: AskBody, request: Request) -> Response:
-        """Server-sent events as `docs/events.schema.json` has them, or the answer as JSON."""
+        """Stream events as in `docs/events.schema.json`, or return the answer as JSON."""
         said = list(body.messages)
         if body.question:
             said.append(Message(role="user", content=body.question))
@@ -73,19 +73,19 @@ def ask_routes(asking: Asking) -> APIRouter:
 
     @router.post("/ask/{run}/decision", summary="Decide on a claim", response_model=None)
     async def decide(run: str, body: Decision) -> Response:
-        """The decision on the claim of the last `review_requested`."""
+        """Decide on the claim of the last `review_requested`."""
         asking.reviews.decide(run, body.model_dump())
         return Response(status_code=204)
 
     @router.post("/check", summary="Check a text against the index", response_model=None)
     async def check_text(body: CheckBody, request: Request) -> Response:
-        """Which sentences of a text do the documents support?"""
+        """Return which sentences of a text the documents support."""
         report = await until_gone(request, check_against_index(asking, body.text, body.k))
         return JSONResponse(with_links(report, base_of(request)).model_dump(mode="json"))
 
     @router.get("/methods", summary="The methods and their parameters")
     async def methods() -> dict[str, Any]:
-        """Each method's purpose and cost, with a JSON schema of its parameters."""
+        """List each method's purpose and cost, with a JSON schema of its parameters."""
         return {"methods": await asyncio.to_thread(described_methods)}
 
     return router
@@ -93,7 +93,7 @@ def ask_routes(asking: Asking) -> APIRouter:
 
 @cache
 def described_methods() -> list[dict[str, Any]]:
-    """Each method, with a JSON schema of its parameters; the first call imports their graphs."""
+    """Describe each method with its parameters' JSON schema; the first call imports the graphs."""
     described = []
     for method in METHODS.values():
         if method.served:
@@ -105,7 +105,7 @@ def described_methods() -> list[dict[str, Any]]:
 
 
 async def check_against_index(asking: Asking, text: str, k: int = 5) -> CheckReport:
-    """Check a text in its turn.
+    """Check a text when its turn comes.
 
     Raises:
         BusyError: Too many wait already.
@@ -115,7 +115,7 @@ async def check_against_index(asking: Asking, text: str, k: int = 5) -> CheckRep
         tools = await asking.opening.tools()
         if tools.retriever is None:
             raise InputError("There is nothing to check against", fix="Add documents first.")
-        # It loads numpy, which the page need not await.
+        # It loads numpy, which the page must not wait for.
         from citeproof.tools.checking.check import check
 
         return await check(text, (), tools.entailment, retriever=tools.retriever, k=k)

@@ -1,4 +1,4 @@
-"""Questions to the graphs: checked, answered in turn, and given up when nobody listens.
+"""Questions to the graphs: checks them, answers them in turn, and drops them if the client leaves.
 
 A run may wait until a person has decided on a claim.
 """
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
 
 LONGEST_QUESTION = 4_000
-"""Characters."""
+"""In characters, as the two limits below."""
 LONGEST_CLAIM = 2_000
 LONGEST_CONVERSATION = 100_000
 
 
 class _Reviews:
-    """The decisions that runs wait for, by the id of the run."""
+    """The decisions that runs wait for, by run id."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Future[dict[str, str]]] = {}
 
     def expect(self, run: str) -> None:
-        """Take decisions for a run from now on; its claim is about to be shown."""
+        """Accept a decision for a run from now on; its claim is about to be shown."""
         self._waiting[run] = asyncio.get_running_loop().create_future()
 
     async def decision(self, run: str, turn: Turn) -> dict[str, str]:
-        """The decision of a person, as soon as it is there; others have the turn meanwhile."""
+        """Wait for a person's decision, and let others have the turn meanwhile."""
         turn.leave()
         try:
             decision = await self._waiting[run]
@@ -58,10 +58,10 @@ class _Reviews:
         return decision
 
     def decide(self, run: str, decision: dict[str, str]) -> None:
-        """Let a run go on.
+        """Resume a run with a decision.
 
         Raises:
-            NotFoundError: It waits for nothing.
+            NotFoundError: The run does not wait for a decision.
         """
         waiting = self._waiting.get(run)
         if waiting is None or waiting.done():
@@ -70,7 +70,7 @@ class _Reviews:
 
 
 class Message(BaseModel):
-    """The text of the message."""
+    """A message of a conversation."""
 
     role: str
     content: str
@@ -78,24 +78,24 @@ class Message(BaseModel):
 
 @dataclass
 class Question:
-    """A question whose method and parameters are in order."""
+    """A question with a valid method and valid parameters."""
 
     asked: str
-    """As the reader asked it."""
+    """The question in the reader's words."""
     method: Method
     context: Parameters
     conversation: str | None = None
-    """Where it is kept, if anywhere."""
+    """Name of the conversation, if it is kept."""
     messages: list[dict[str, str]] = field(default_factory=list)
-    """The whole conversation, the question included, where the client keeps it."""
+    """The whole conversation, including the question, if the client keeps it."""
     turn: Turn | None = None
-    """Its place in the queue, where it was given one before its answer began."""
+    """Its place in the queue, if it got one before its answer began."""
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     """The id of its run."""
 
 
 class Asking:
-    """Answers questions with the tools, as soon as these are open."""
+    """Answers questions as soon as the tools are open."""
 
     def __init__(
         self, opening: Opening, turns: Turns, runs: Runs, conversations: Conversations
@@ -116,13 +116,13 @@ class Asking:
         *,
         attended: bool = False,
     ) -> Question:
-        """Check what was asked, before anything is spent on it.
+        """Validate a question before anything is spent on it.
 
         Args:
             messages: The conversation; the question is its last message.
             method: Name of the method.
-            parameters: Those of the method that are set apart.
-            conversation: Where it is kept, if anywhere.
+            parameters: Parameters of the method to set; the others keep their defaults.
+            conversation: Name of the conversation, if it is kept.
             attended: Whether a person can be asked about a claim.
 
         Raises:
@@ -156,18 +156,19 @@ class Asking:
         return Question(asked, found, context, conversation, said if len(said) > 1 else [])
 
     def queue(self, question: Question) -> Callable[[], None]:
-        """Give a question its place before its stream begins; how to give that up again.
+        """Queue a question before its stream begins; return a function that frees its place.
 
         Raises:
-            BusyError: Too many questions wait already. Told now, it is a status of the response.
+            BusyError: Too many questions wait already. Raised here, it still sets the status of
+                the response.
         """
         question.turn = self.turns.queue()
         return question.turn.close
 
     async def moments(self, question: Question) -> AsyncGenerator[Moment]:
-        """The moments of a run while a question is answered, from its turn on.
+        """Yield the moments of a run, from the question's turn on.
 
-        The run ends when this is closed. A finished one is among the `runs`.
+        Closing the generator ends the run. A finished run is kept in `runs`.
 
         Raises:
             CiteproofError: The question cannot be answered.
@@ -179,7 +180,7 @@ class Asking:
             tools = await self.opening.tools()
             await refuse_nothing(tools, question.context)
             kept = await self._prepare(tools, question)
-            from citeproof.graphs.shape import read_shape  # the page need not wait for numpy
+            from citeproof.graphs.shape import read_shape  # numpy must not delay the page
 
             shape = read_shape(kept.graph)
             told: list[Moment] = []
@@ -201,20 +202,20 @@ class Asking:
             self.runs.keep(Run(question.run, question.asked, answer, told, shape))
 
     async def answer(self, question: Question) -> Run:
-        """Answer a question."""
+        """Answer a question and return its run."""
         async with aclosing(self.moments(question)) as moments:
             async for _ in moments:
                 await asyncio.sleep(0)
         return self.runs.get(question.run)
 
     async def _prepare(self, tools: Toolbox, question: Question) -> Kept:
-        """The graph, and what to give it."""
+        """Return the graph and the arguments of its run."""
         config: Any = None
         messages = question.messages
         graph = self._graph(tools, question)
         if question.conversation is not None:
             turns = await self.conversations.turns(question.conversation)
-            if turns:  # a thread of this method's own knows its turns
+            if turns:  # the method's own thread holds the turns up to its last one
                 own = [place for place, turn in enumerate(turns, 1) if turn.method == graph.name]
                 messages = as_messages(turns[max(own, default=0) :], question.asked)
             config = self.conversations.config(
@@ -230,7 +231,7 @@ class Asking:
     def _graph(self, tools: Toolbox, question: Question) -> Any:
         method = question.method
         if question.conversation is None and getattr(question.context, "review", False):
-            # It waits in memory, for this one run.
+            # The graph waits in memory, for this run only.
             return method.build(tools, checkpointer=InMemorySaver())
         key = (method.name, question.conversation is not None)
         if key not in self._graphs:
@@ -240,11 +241,11 @@ class Asking:
 
 
 async def refuse_nothing(tools: Toolbox, context: Parameters) -> None:
-    """Refuse a question where there is nothing to answer it from.
+    """Refuse a question if there is nothing to answer it from.
 
     Raises:
         InputError: The index is empty.
     """
-    reads = getattr(context, "cite", True)  # CLOSEDBOOK may read nothing
+    reads = getattr(context, "cite", True)  # CLOSEDBOOK reads only to cite
     if reads and tools.index is not None and not await asyncio.to_thread(tools.index.count):
         raise InputError("There are no documents yet", fix="Add some first.")

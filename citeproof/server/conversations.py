@@ -1,4 +1,4 @@
-"""Conversations, kept step by step where `citeproof ask --thread` keeps its runs."""
+"""Conversations, saved step by step where `citeproof ask --thread` saves its runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from citeproof.server.errors import NotFoundError
 from citeproof.types import Answer
 
 _MOST = 200
-"""Conversations that are listed, the latest first."""
+"""Most conversations to list, the latest first."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Turn:
     run: str
     """The id of the run that answered it."""
     asked: str
-    """The question as the reader asked it."""
+    """The question in the reader's words."""
     answer: Answer
     method: str
     """The method that answered it."""
@@ -35,7 +35,7 @@ class Turn:
 
 
 def as_messages(turns: Sequence[Turn], question: str) -> list[dict[str, str]]:
-    """The conversation so far and a further question, as roles and contents."""
+    """Return the conversation so far and a new question, as roles and contents."""
     said = [
         message
         for turn in turns
@@ -58,11 +58,11 @@ class Conversations:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Open them for the block.
+        """Open the conversations for the block.
 
         Raises:
             MissingExtraError: The checkpointer's package is not installed.
-            StoreError: They cannot be read or written.
+            StoreError: The conversations cannot be read or written.
         """
         async with self._checkpoints.opened() as self._kept:
             yield
@@ -74,10 +74,10 @@ class Conversations:
 
     @contextmanager
     def alone(self, name: str) -> Iterator[None]:
-        """Keep a conversation to one question at a time.
+        """Allow only one question at a time in a conversation.
 
         Raises:
-            InputError: Another one of it is being answered.
+            InputError: Another question of it is being answered.
         """
         if name in self._busy:
             raise InputError(
@@ -90,13 +90,13 @@ class Conversations:
             self._busy.discard(name)
 
     def config(self, method: Method, name: str, turns: Sequence[Turn], asked: str, run: str) -> Any:
-        """The config of a run that is kept."""
+        """Make the config of a run that is saved."""
         title = turns[0].asked if turns else asked
         told = {"title": title, "asked": asked, "run": run, "asked_at": time.time()}
         return {"configurable": {"thread_id": f"{method.name}/{name}"}, "metadata": told}
 
     async def titles(self) -> list[dict[str, Any]]:
-        """Id, title and time of each conversation, the latest first."""
+        """List the id, title and time of each conversation, the latest first."""
         last = "SELECT MAX(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' "
         query = (
             "SELECT thread_id, metadata FROM checkpoints WHERE checkpoint_ns = '' AND "
@@ -112,7 +112,7 @@ class Conversations:
         return list(found.values())
 
     async def turns(self, name: str) -> list[Turn]:
-        """The questions and answers of a conversation, in order; empty where it is unknown."""
+        """Return the turns of a conversation in order; empty if it is unknown."""
         found: list[Turn] = []
         for thread in await self._threads(name):
             method = METHODS.get(thread.partition("/")[0])
@@ -121,10 +121,10 @@ class Conversations:
         return sorted(found, key=lambda turn: turn.at)
 
     async def delete(self, name: str) -> None:
-        """Forget a conversation.
+        """Delete a conversation.
 
         Raises:
-            NotFoundError: There is none of that name.
+            NotFoundError: There is no conversation of that name.
         """
         if not (threads := await self._threads(name)):
             raise NotFoundError("There is no such conversation", fix="List them first.")

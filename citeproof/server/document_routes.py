@@ -1,4 +1,4 @@
-"""`/api/documents`: list, add, look at and remove what the answers rest on.
+"""`/api/documents`: list, add, open and remove documents.
 
 Added files are kept in a folder of the store.
 """
@@ -35,22 +35,22 @@ _SHOWN = {
     ".htm": "text/html; charset=utf-8",
     ".xhtml": "text/html; charset=utf-8",
 }
-"""File ending → what a browser is told; all others are saved."""
+"""File ending → media type; browsers download all other files."""
 _SAVED = "application/octet-stream"
 
 
 class _Library:
-    """The index as readers use it; files that they add are kept in a folder."""
+    """The index, with a folder for the files that readers add."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()  # as the index names its documents
         self._lock = asyncio.Lock()
 
     async def name(self, index: Index, key: str) -> str:
-        """The document of this id, most often a path.
+        """Return the name of the document with this id, usually a path.
 
         Raises:
-            NotFoundError: The index has none of that id.
+            NotFoundError: The index has no document with this id.
         """
         for one in await asyncio.to_thread(index.documents):
             if document_id(one.document) == key:
@@ -60,10 +60,10 @@ class _Library:
     async def add(
         self, index: Index, uploads: Sequence[tuple[str, bytes]]
     ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        """Keep files, by their names, and read them into the index.
+        """Store files under their names and read them into the index.
 
-        A file of the same name is replaced. One that cannot be read is not kept. First comes
-        `progress`: how many passages of a document are stored, then the `report`.
+        A file with the same name is replaced; a file that cannot be read is not kept. Yields
+        `progress` (how many passages of a document are stored), then the `report`.
 
         Raises:
             InputError: A file cannot be stored under its name.
@@ -85,10 +85,10 @@ class _Library:
                     path.unlink(missing_ok=True)
 
     async def remove(self, index: Index, key: str) -> None:
-        """Take a document out of the index, and delete its file if it was added here.
+        """Remove a document from the index, and delete its file if it was added here.
 
         Raises:
-            NotFoundError: The index has none of that id.
+            NotFoundError: The index has no document with this id.
         """
         async with self._lock:
             name = await self.name(index, key)
@@ -101,7 +101,7 @@ class _Library:
 
 
 def _list_documents(index: Index) -> list[dict[str, Any]]:
-    """Id, name, and the address of the file where it is still there."""
+    """List id, name, and the address of the file if it still exists."""
     names = (one.document for one in index.documents() if one.whole)
     return [
         {
@@ -130,7 +130,7 @@ async def _update(
         finally:
             loop.call_soon_threadsafe(queue.put_nowait, None)
 
-    # An update that has begun ends, even if its client has gone: a document is whole or not there.
+    # A running update finishes even if its client has gone, so no document stays incomplete.
     working = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         while (told := await queue.get()) is not None:
@@ -141,7 +141,7 @@ async def _update(
 
 
 def _with_names(report: IndexReport) -> dict[str, Any]:
-    """The report with names of files, not paths."""
+    """Return the report with file names instead of paths."""
 
     def named(told: str | tuple[str, str]) -> str | tuple[str, str]:
         if isinstance(told, str):
@@ -155,10 +155,10 @@ def _with_names(report: IndexReport) -> dict[str, Any]:
 
 
 def _safe(name: str) -> str:
-    """A name for a file of ours, whatever the reader's was.
+    """Return a safe file name for whatever name the reader's file has.
 
     Raises:
-        InputError: Its ending is of no known format.
+        InputError: Its ending is not of a known format.
     """
     last = name.replace("\\", "/").rpartition("/")[2]
     safe = _UNUSABLE.sub("_", plain(last)).lstrip(".")[-150:]
@@ -178,41 +178,41 @@ def _store(files: Sequence[tuple[Path, bytes]]) -> None:
                 file.write(data)
     except (OSError, CiteproofError) as error:
         raise StoreError(
-            "The file cannot be kept", why=str(getattr(error, "why", error))
+            "The file cannot be stored", why=str(getattr(error, "why", error))
         ) from error
 
 
 def document_routes(opening: Opening, folder: Path) -> APIRouter:
-    """The routes; added files are kept in the folder."""
+    """Build the routes; added files are kept in the folder."""
     library = _Library(folder)
     router = APIRouter(prefix="/api/documents")
 
     @router.get("", summary="List the documents")
     async def documents() -> dict[str, Any]:
-        """Their ids, names, and the addresses of their files."""
+        """List ids, names and the addresses of files."""
         return {"documents": await asyncio.to_thread(_list_documents, await _index(opening))}
 
     @router.post("", summary="Add documents", response_model=None)
     async def add(files: list[UploadFile]) -> Response:
-        """Server-sent events: `progress`, then `report`."""
+        """Stream the events `progress`, then `report`."""
         uploads = [(file.filename or "", await file.read()) for file in files]
         return EventStream(_frames(opening, library, uploads))
 
     @router.delete("/{key}", summary="Remove a document")
     async def remove(key: str) -> dict[str, Any]:
-        """A file that was added here is deleted; any other stays where it is."""
+        """Remove a document; its file is deleted only if it was added here."""
         await library.remove(await _index(opening), key)
         return {"removed": key}
 
     @router.get("/{key}/file", summary="A document's file", response_model=None)
     async def file(key: str) -> Response:
-        """The indexed document, as a file whose content cannot run."""
+        """Return the indexed file, with a policy that keeps its content from running."""
         path = Path(await library.name(await _index(opening), key))
         if not is_file(path):
             raise NotFoundError("The file is no longer there")
         kind = _SHOWN.get(path.suffix.lower(), _SAVED)
         place = "attachment" if kind == _SAVED else "inline"
-        # A PDF viewer does not run in a sandbox; it has no scripts of the page's either.
+        # PDF viewers do not work in a sandbox, and do not run scripts in the page's context.
         policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
         headers = {} if kind == "application/pdf" else {"content-security-policy": policy}
         return FileResponse(
@@ -231,7 +231,7 @@ async def _index(opening: Opening) -> Index:
     if index is None:
         raise InputError(
             "The documents of this server can neither be listed nor changed here",
-            why="a retriever of its own searches them, and no index of citeproof's",
+            why="the server searches them with a retriever of its own, not an index of citeproof",
             fix="Use that retriever's own tools.",
         )
     return index

@@ -1,4 +1,4 @@
-"""Errors as responses, in the shape of OpenAI's, and without keys."""
+"""Errors as responses, in OpenAI's shape and without keys."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _STATUS = (
 
 
 def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
-    """Status and body of an error; of one that nobody foresaw only that there was one.
+    """Return the status and body of an error; an unexpected error gives no details.
 
-    The body of one that is raised on purpose also has its parts, so that it can be raised again.
+    The body of an expected error also has its parts, so that the client can raise it again.
     """
     if not isinstance(error, CiteproofError):
         _log.error("%s", scrub(f"{type(error).__name__}: {error}"))
@@ -51,7 +51,7 @@ def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
 
 
 def add_errors(app: FastAPI) -> None:
-    """Have every error of the app answered in that shape."""
+    """Make the app answer every error in this shape."""
 
     async def ours(_: Request, error: Exception) -> Response:
         status, body = describe(error)

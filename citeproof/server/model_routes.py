@@ -1,7 +1,7 @@
 """The server's entailment and embedding models, for other processes to share.
 
-Entailment speaks text-embeddings-inference's `/predict` and `/info`: it takes pairs, which vLLM's
-`/classify` does not, and it names the model, its labels and its limits.
+Entailment uses the protocol of text-embeddings-inference, `/predict` and `/info`. Unlike vLLM's
+`/classify` it takes pairs, and it names the model, its labels and its limits.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from citeproof.tools.toolbox import Toolbox
 
 MOST_PAIRS = 32
 MOST_TEXTS = 256
-"""Of a request; its bytes are limited as those of all others."""
+"""Most pairs or texts per request; its bytes are limited as for any request."""
 _LABELS = {"0": "entailment", "1": "contradiction"}
 
 
 class PredictBody(BaseModel):
-    """Premises with hypotheses; what has no use here is ignored."""
+    """Premises with hypotheses; other fields are ignored."""
 
     inputs: Annotated[list[tuple[str, str]], Field(min_length=1, max_length=MOST_PAIRS)]
 
@@ -48,15 +48,12 @@ class EmbeddingsBody(BaseModel):
 
 
 def model_routes(opening: Opening, turns: Turns) -> APIRouter:
-    """The routes.
-
-    Their turns are apart from those of questions.
-    """
+    """Build the routes, whose turns are separate from those of questions."""
     router = APIRouter()
 
     @router.get("/info", summary="The entailment model")
     async def info() -> dict[str, Any]:
-        """Its name, labels and limits, as text-embeddings-inference tells them."""
+        """Return its name, labels and limits, as text-embeddings-inference does."""
         model = _classifier(await opening.tools())
         return {
             "model_id": model.name,
@@ -68,7 +65,7 @@ def model_routes(opening: Opening, turns: Turns) -> APIRouter:
 
     @router.post("/predict", summary="Score pairs of premise and hypothesis")
     async def predict(body: PredictBody, request: Request) -> list[list[dict[str, Any]]]:
-        """For each pair its labels, the likelier first; premises of any length are read."""
+        """Return each pair's labels, the likelier first; premises may have any length."""
         turns.refuse_more()
 
         async def work() -> list[float]:
@@ -80,7 +77,7 @@ def model_routes(opening: Opening, turns: Turns) -> APIRouter:
 
     @router.post("/v1/embeddings", summary="Embed texts")
     async def embeddings(body: EmbeddingsBody, request: Request) -> dict[str, Any]:
-        """In OpenAI's shape."""
+        """Embed texts, in OpenAI's shape."""
         turns.refuse_more()
         texts = [body.input] if isinstance(body.input, str) else body.input
 
@@ -111,10 +108,10 @@ def model_routes(opening: Opening, turns: Turns) -> APIRouter:
 
 
 def _classifier(tools: Toolbox) -> Entailment:
-    """The classifier that verifies; what judges behind it has an address of its own.
+    """Return the verifying classifier; a judge behind it has a server of its own.
 
     Raises:
-        InputError: A language model verifies.
+        InputError: The verifier is a language model.
     """
     model = tools.entailment.model
     first = model.first if isinstance(model, Cascade) else model
@@ -122,7 +119,7 @@ def _classifier(tools: Toolbox) -> Entailment:
         raise InputError(
             "This server has no classifier",
             why="a language model verifies here",
-            fix="Ask that one: set roles.judge.base_url to its server.",
+            fix="Use it directly: set roles.judge.base_url to its server.",
         )
     return first
 

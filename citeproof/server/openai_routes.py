@@ -1,6 +1,6 @@
 """`/v1`: the methods as models of an OpenAI-compatible server.
 
-`check:NAME` is a conversation with the language model, whose answer is proved afterwards.
+`check:NAME` talks to the language model itself and proves its answer afterwards.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ _MAX_TOKENS = 1_024
 
 
 _Reply = tuple[dict[str, Any], Usage]
-"""A message of the assistant, and what it took."""
+"""A message of the assistant, and its usage."""
 
 
 def _refuse_chat(messages: Sequence[Message]) -> None:
-    """Refuse a conversation that is empty, too long, or in which somebody unknown speaks."""
+    """Refuse a conversation that is empty, too long, or has an unknown role."""
     if unknown := {own.role for own in messages} - _KINDS.keys():
         raise InputError(
             f"Messages of the role {', '.join(sorted(unknown))} cannot be forwarded",
             fix=f"Known: {', '.join(_KINDS)}.",
         )
     if not messages or messages[-1].role != "user":
-        raise InputError("There is no question", fix="End with a message of the user.")
+        raise InputError("There is no question", fix="End with a user message.")
     if sum(len(own.content) for own in messages) > LONGEST_CONVERSATION:
-        raise InputError("The conversation is too long", fix="Leave its beginning out.")
+        raise InputError("The conversation is too long", fix="Leave out its beginning.")
 
 
 async def _chat_and_check(
     asking: Asking, messages: Sequence[Message], base: str, max_tokens: int | None
 ) -> _Reply:
-    """Forward a conversation in its turn, and prove the answer against the index."""
+    """Forward a conversation when its turn comes, and prove the answer against the index."""
     async with asking.turns.turn():
         tools = await asking.opening.tools()
         forwarded = [_KINDS[own.role](own.content) for own in messages]
@@ -90,7 +90,7 @@ class ChatMessage(Message):
 
 
 class ChatBody(BaseModel):
-    """A request for a completion; what has no use here, such as a temperature, is ignored."""
+    """A request for a completion; other fields, such as a temperature, are ignored."""
 
     model: str
     messages: list[ChatMessage]
@@ -99,24 +99,24 @@ class ChatBody(BaseModel):
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     parameters: dict[str, Any] = {}
-    """Of the method."""
+    """Parameters of the method."""
 
 
 def openai_routes(asking: Asking, llm: str) -> APIRouter:
-    """The routes."""
+    """Build the routes."""
     router = APIRouter(prefix="/v1")
     checked = f"check:{llm}"
 
     @router.get("/models", summary="Methods, and the model whose answers are checked")
     async def models() -> dict[str, Any]:
-        """In OpenAI's shape."""
+        """List the models, in OpenAI's shape."""
         listed = [shapes.model(own.name, own.about) for own in METHODS.values() if own.served]
         about = "the language model as it is; its answer is checked against the documents"
         return {"object": "list", "data": [*listed, shapes.model(checked, about)]}
 
-    @router.get("/models/{name:path}", summary="One of them")
+    @router.get("/models/{name:path}", summary="A model")
     async def one(name: str) -> dict[str, Any]:
-        """In OpenAI's shape."""
+        """Return a model, in OpenAI's shape."""
         for found in (await models())["data"]:
             if found["id"] == name:
                 return dict(found)
@@ -124,7 +124,7 @@ def openai_routes(asking: Asking, llm: str) -> APIRouter:
 
     @router.post("/chat/completions", summary="Answer a conversation", response_model=None)
     async def complete(body: ChatBody, request: Request) -> Response:
-        """In OpenAI's shape; citations are annotations."""
+        """Answer in OpenAI's shape, with citations as annotations."""
         name, key, base = body.model, uuid.uuid4().hex, base_of(request)
         with_usage = bool((body.stream_options or {}).get("include_usage"))
         if name == checked:
@@ -153,7 +153,7 @@ def openai_routes(asking: Asking, llm: str) -> APIRouter:
 async def _frames(
     pieces: AsyncIterator[_Reply], name: str, key: str, with_usage: bool
 ) -> AsyncIterator[str]:
-    """The pieces of a message as chunks, and after them the usage of the last, or an error."""
+    """Yield the pieces of a message as chunks, then the usage of the last piece, or an error."""
     try:
         used = Usage()
         yield frame(shapes.chunk(name, key, {"role": "assistant", "content": ""}))
@@ -173,7 +173,7 @@ async def _once(work: Awaitable[_Reply]) -> AsyncIterator[_Reply]:
 
 
 async def _pieces(asking: Asking, question: Question, base: str) -> AsyncIterator[_Reply]:
-    """Claims as soon as they are part of the answer; then what is left, and the annotations."""
+    """Yield accepted claims while all are supported, then the rest and the annotations."""
     sent, claims = "", list[Claim]()
     numbers: dict[str, int] = {}
     answer: Answer | None = None
@@ -210,7 +210,7 @@ def _message(answer: Answer, base: str, offset: int = 0) -> dict[str, Any]:
 
 
 def _renumber(claim: Claim, numbers: dict[str, int]) -> Claim:
-    """The claim with the numbers that its passages will have in the answer."""
+    """Give a claim's citations the numbers that their passages will have in the answer."""
 
     def number(citation: Citation) -> Citation:
         own = numbers.setdefault(citation.passage_id, len(numbers) + 1)

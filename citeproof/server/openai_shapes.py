@@ -11,7 +11,7 @@ from citeproof.types import Answer, CheckReport, Passage, Usage
 
 
 def model(name: str, about: str) -> dict[str, Any]:
-    """An entry of the list of models."""
+    """Make an entry of the list of models."""
     return {
         "id": name,
         "object": "model",
@@ -22,20 +22,20 @@ def model(name: str, about: str) -> dict[str, Any]:
 
 
 def completion(name: str, key: str, message: dict[str, Any], used: Usage) -> dict[str, Any]:
-    """A whole reply."""
+    """Make a whole reply."""
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
     head = _head(name, key, "chat.completion")
     return {**head, "choices": [choice], "usage": usage(used)}
 
 
 def chunk(name: str, key: str, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
-    """A piece of a streamed reply."""
+    """Make a piece of a streamed reply."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
     return {**_head(name, key, "chat.completion.chunk"), "choices": [choice]}
 
 
 def usage(used: Usage) -> dict[str, Any]:
-    """Tokens of all calls that a reply took."""
+    """Count the tokens of all calls behind a reply."""
     return {
         "prompt_tokens": used.prompt_tokens,
         "completion_tokens": used.completion_tokens,
@@ -45,9 +45,9 @@ def usage(used: Usage) -> dict[str, Any]:
 
 
 def annotate_answer(answer: Answer, offset: int = 0) -> list[dict[str, Any]]:
-    """The citations of an answer, each over the claim that it belongs to.
+    """Annotate an answer with its citations, each spanning its claim.
 
-    `offset` is where its text begins in the reply.
+    `offset` is where the answer's text begins in the reply.
     """
     found, at = [], 0
     for claim in answer.claims:
@@ -70,11 +70,11 @@ def annotate_answer(answer: Answer, offset: int = 0) -> list[dict[str, Any]]:
 
 
 def annotate_check(text: str, report: CheckReport) -> list[dict[str, Any]]:
-    """The passages that support the sentences of a checked text, or contradict them."""
+    """Annotate a checked text with the passages that support or contradict its sentences."""
     found, at = [], 0
     for sentence in report.sentences:
         span = find(text[at:], sentence.text)
-        if span is None:  # its marks or emphasis stand between its words
+        if span is None:  # marks or emphasis interrupt the sentence
             continue
         place = (at + span[0], at + span[1])
         at = place[1]
@@ -110,9 +110,9 @@ def _head(name: str, key: str, kind: str) -> dict[str, Any]:
 
 
 def unsent_text(sent: str, answer: Answer) -> tuple[str, int]:
-    """The part of an answer that is still to be sent, and where its text begins in the reply.
+    """Return the unsent part of an answer, and where the answer's text begins in the reply.
 
-    The answer may have become another one at the end.
+    If the final answer differs from what was sent, all of it is sent again after a blank line.
     """
     if answer.text.startswith(sent):
         return answer.text[len(sent) :], 0

@@ -1,4 +1,4 @@
-"""The tools of the server, which are opened in the background while the page answers already."""
+"""Opens the server's tools in the background, while the page is already served."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Opening:
-    """Models and index while they are opened, and afterwards.
+    """The models and the index, during and after opening.
 
-    `open_tools` blocks, and is told where to report progress.
+    `open_tools` blocks; its argument takes progress reports.
     """
 
     def __init__(self, open_tools: Callable[[Progress], Toolbox]) -> None:
@@ -26,17 +26,17 @@ class Opening:
         self._task: asyncio.Task[Toolbox] | None = None
         self._closing = False
         self.loading: dict[str, tuple[int, int]] = {}
-        """Name of each download or start in progress → how much is done, and how much there is."""
+        """Name of each download or start in progress → amount done, and total."""
 
     def start(self) -> None:
-        """Begin to open; called once, in the server's loop."""
+        """Begin opening; called once, in the server's event loop."""
         self._task = asyncio.create_task(asyncio.to_thread(self._open, self._note))
 
     async def tools(self) -> Toolbox:
-        """The tools, as soon as they are there.
+        """Wait for the tools and return them.
 
         Raises:
-            CiteproofError: They cannot be opened.
+            CiteproofError: The tools cannot be opened.
         """
         assert self._task is not None, "start comes first"
         try:
@@ -48,7 +48,7 @@ class Opening:
             raise ModelError("The models cannot be opened", why=why) from error
 
     def state(self) -> dict[str, Any]:
-        """The reply of `/readyz`: `ready`, and either `loading` or `error`."""
+        """Return the reply of `/readyz`: `ready`, and `loading` or `error` if it is false."""
         if self._task is None or not self._task.done():
             told = [
                 {"what": what, "done": done, "total": total}
@@ -59,7 +59,7 @@ class Opening:
         return {"ready": True} if error is None else {"ready": False, "error": scrub(str(error))}
 
     async def close(self) -> None:
-        """Close what was opened, or call the opening off."""
+        """Close the tools, or cancel their opening."""
         self._closing = True
         if self._task is None:
             return
@@ -70,5 +70,5 @@ class Opening:
 
     def _note(self, label: str, done: int, total: int) -> None:
         if self._closing:
-            raise CancelledError  # a download would otherwise hold up the end
+            raise CancelledError  # otherwise a download would delay shutdown
         self.loading = {**self.loading, label: (done, total)}

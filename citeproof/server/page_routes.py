@@ -1,4 +1,4 @@
-"""The page for readers, its style and script, and answers to show and save."""
+"""The web page, its style and script, and answers to show and save."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STATIC = {"page.css": "text/css", "serve.css": "text/css"} | dict.fromkeys(
 
 
 def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
-    """The routes."""
+    """Build the routes."""
     router = APIRouter()
 
     @router.get("/", include_in_schema=False)
@@ -53,19 +53,19 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
             "json": ("application/json", found.json),
         }
         if kind not in forms:
-            raise NotFoundError("There is no such form", fix="Use html, md or json.")
+            raise NotFoundError("There is no such format", fix="Use html, md or json.")
         media, render = forms[kind]
         headers = {"content-disposition": f'attachment; filename="answer.{kind}"'}
         return Response(render(), media_type=media, headers=headers)
 
     @router.get("/api/conversations", summary="List the conversations")
     async def list_conversations() -> dict[str, Any]:
-        """Their ids and titles, the latest first."""
+        """List ids, titles and times, the latest first."""
         return {"conversations": await conversations.titles()}
 
     @router.get("/api/conversations/{name}", summary="A conversation")
     async def conversation(name: str) -> dict[str, Any]:
-        """Its questions and answers, in order."""
+        """Return its questions and answers, in order."""
         turns = await conversations.turns(name)
         if not turns:
             raise NotFoundError("There is no such conversation", fix="List them first.")

@@ -1,4 +1,4 @@
-"""Makes values fit to leave the server: passages name their document by a link, not by a path."""
+"""Prepares values to leave the server: passages name documents by links instead of paths."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ T = TypeVar("T", bound=BaseModel)
 
 
 def document_id(path: str) -> str:
-    """The id under which a document is listed and shown."""
+    """Return the id under which a document is listed and shown."""
     return hashlib.sha256(path.encode()).hexdigest()[:32]
 
 
 def file_name(source: str) -> str:
-    """A source as readers know it: an address as it is, a path by its last part."""
+    """Return a source as readers know it: a web address in full, a path by its last part."""
     if is_web(source):
         return source
     kind = PureWindowsPath if "\\" in source else PurePosixPath
@@ -31,24 +31,24 @@ def file_name(source: str) -> str:
 
 
 def document_link(source: str, base: str = "") -> str:
-    """Where a reader finds a source: an address as it is, a file below `base`, the server's own."""
+    """Link to a source: a web address as it is, a file below `base`, the server's address."""
     if is_web(source) or not Path(source).is_absolute():
         return file_name(source)
     return f"{base}/api/documents/{document_id(source)}/file"
 
 
 def base_of(request: Request) -> str:
-    """The server's own address, as the client has written it."""
+    """Return the server's address as the client wrote it."""
     return str(request.base_url).rstrip("/")
 
 
 def with_links(value: T, base: str = "") -> T:
-    """The value with a link in place of the path of each source; see `document_link`."""
+    """Replace the path of each source by a link; see `document_link`."""
     return with_sources(value, partial(document_link, base=base))
 
 
 def with_sources(value: T, shown: Callable[[str], str]) -> T:
-    """The value with the sources of all its passages as they are shown."""
+    """Replace the source of each passage in a value by what `shown` returns."""
     if isinstance(value, Passage):
         title = value.title or file_name(value.source)
         return value.model_copy(update={"source": shown(value.source), "title": title})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
 
 _AT_ONCE = 8
-"""Questions at a time; the embedded model answers one."""
+"""Questions answered at a time, except with the embedded model, which answers one."""
 
 
 def serve(
@@ -30,11 +30,11 @@ def serve(
 ) -> None:
     """Serve until interrupted.
 
-    Port 0 takes any that is free; `tell` is given the address to open. The token must be there if
-    other machines can reach it.
+    Port 0 picks a free one; `tell` is called with the address to open. An address that other
+    machines can reach needs a token.
 
     Raises:
-        MissingExtraError: The extra is not installed.
+        MissingExtraError: The extra `serve` is not installed.
         SettingsError: The address cannot be used, or needs a token.
     """
     refuse_open_host(host, token)
@@ -47,7 +47,7 @@ def serve(
         from citeproof.server.ask_routes import described_methods
         from citeproof.tools.toolbox import Toolbox
 
-        described_methods()  # the page asks for them; later they would wait for torch's import
+        described_methods()  # for the page, before torch's import delays it
         return Toolbox.from_settings(settings, progress=progress)
 
     with ExitStack() as held:
@@ -63,8 +63,8 @@ def serve(
             own=held.enter_context(announce(settings, host, port)),
             at_once=1 if settings.llm.embedded else _AT_ONCE,
         )
-        # No log of accesses: questions and tokens have no place in one. Logging is left as it is,
-        # since uvicorn's own set-up closes the handlers of everybody else.
+        # No access log, because it would contain questions and tokens. Logging stays as it is,
+        # because uvicorn's own configuration closes all other handlers.
         config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=3)
         tell(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
         uvicorn.Server(config).run(sockets=[listener])
@@ -76,7 +76,7 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
         raise SettingsError(
-            f"The server cannot listen at {host}, port {port}",
+            f"The server cannot listen on {host}, port {port}",
             why=error.strerror or str(error),
-            fix="Choose another one with --port; 0 takes any that is free.",
+            fix="Choose another port with --port; 0 picks a free one.",
         ) from error

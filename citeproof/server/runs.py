@@ -1,4 +1,4 @@
-"""Runs that were answered lately, to be shown, followed up and saved."""
+"""Recent runs, to show, follow up and save."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ _MOST = 100
 
 @dataclass
 class Run:
-    """A run, with what happened in it."""
+    """A run and its moments."""
 
     id: str
     asked: str
-    """The question as the reader asked it."""
+    """The question in the reader's words."""
     answer: Answer
     moments: list[Moment] = field(default_factory=list)
     shape: Shape | None = None
     """The graph that ran."""
 
     def fragment(self) -> str:
-        """The answer as a part of the server's page; its documents are links to the server."""
-        from citeproof.console.page import render_turn  # it draws graphs, which takes numpy
+        """Render the answer as a part of the server's page, with links to its documents."""
+        from citeproof.console.page import render_turn  # drawing graphs imports numpy
 
         shown, moments = self._show(document_link)
         return render_turn(self.answer, shown, moments, self.shape)
 
     def page(self) -> str:
-        """The answer as a file of its own, as `citeproof ask --html` writes it."""
+        """Render the answer as a separate file, as `citeproof ask --html` does."""
         from citeproof.console.page import render_page
 
         _, moments = self._show(file_name)
         return render_page(self.answer, moments, self.shape)
 
     def markdown(self) -> str:
-        """The answer with its sources, for a text or a message."""
+        """Render the answer with its sources as Markdown."""
         answer, _ = self._show(file_name)
         parts = [f"# {literal(answer.question)}", paragraph(answer.text or answer.reason)]
         if answer.passages:
@@ -54,7 +54,7 @@ class Run:
         return "\n\n".join(parts) + "\n"
 
     def json(self) -> str:
-        """The answer as `citeproof ask --json` prints it, with file names in place of paths."""
+        """Render the answer as `citeproof ask --json` does, with file names instead of paths."""
         return self._show(file_name)[0].model_dump_json(indent=2)
 
     def _show(self, source: Callable[[str], str]) -> tuple[Answer, list[Moment]]:
@@ -69,20 +69,20 @@ class Runs:
         self._kept: OrderedDict[str, Run] = OrderedDict()
 
     def keep(self, run: Run) -> None:
-        """Keep a run; the oldest one goes where there are too many. One that is there stays."""
+        """Keep a run, unless its id is kept already, and drop the oldest of too many."""
         self._kept.setdefault(run.id, run)
         self._kept.move_to_end(run.id)
         if len(self._kept) > _MOST:
             self._kept.popitem(last=False)
 
     def get(self, name: str) -> Run:
-        """The run of an id.
+        """Return the run with an id.
 
         Raises:
-            NotFoundError: There is none, or no longer.
+            NotFoundError: There is no such run, or it is no longer kept.
         """
         if name not in self._kept:
-            raise NotFoundError("This answer is no longer at hand", fix="Open its conversation.")
+            raise NotFoundError("This answer is no longer kept", fix="Open its conversation.")
         return self._kept[name]
 
 

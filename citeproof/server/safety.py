@@ -17,9 +17,9 @@ from citeproof.guard import LOOPBACK, LocalOnlyGuard
 
 COOKIE = "citeproof_token"
 MOST_JSON = 1_000_000
-"""Bytes of a request."""
+"""Most bytes of a request."""
 MOST_UPLOAD = 100_000_000
-"""Bytes of all files that are sent at once."""
+"""Most bytes of all files in one request."""
 _UPLOAD, _FORM = ("POST", "/api/documents"), "multipart/form-data"
 _OPEN = ("/healthz", "/readyz")
 _POLICY = (
@@ -36,14 +36,14 @@ _HEADERS = {
 
 
 def refuse_open_host(host: str, token: str | None) -> None:
-    """Refuse to be reached from other machines without a token.
+    """Refuse to serve other machines without a token.
 
     Raises:
-        SettingsError: There is none, or it is short.
+        SettingsError: A token is missing, or the token is too short.
     """
     if host not in LOOPBACK and not token:
         raise SettingsError(
-            f"At {host} other machines can reach the server, and it has no token",
+            f"Other machines can reach the server at {host}, but it has no token",
             fix="Add --token, at least 16 characters, or leave --host out.",
         )
     if token is not None and len(token) < 16:
@@ -51,7 +51,7 @@ def refuse_open_host(host: str, token: str | None) -> None:
 
 
 def host_names(host: str, more: Sequence[str] = ()) -> list[str]:
-    """The names under which a server at this address is reached."""
+    """Return the host names of a server at this address."""
     names = [*LOOPBACK, host, *more]
     if host in ("0.0.0.0", "::"):
         name = socket.gethostname()
@@ -62,18 +62,18 @@ def host_names(host: str, more: Sequence[str] = ()) -> list[str]:
 def protect(
     app: ASGIApp, hosts: Sequence[str], token: str | None, own: str | None = None
 ) -> ASGIApp:
-    """The app behind its guard, its token and its headers.
+    """Wrap the app in its guard, token check and security headers.
 
     Args:
         app: The application to protect.
-        hosts: Names under which it is reached.
-        token: Needed for everything but the two health checks, if there is one.
-        own: Needed for the requests of the command line, in place of `token`; by default they
-            are refused.
+        hosts: Host names of the server.
+        token: If set, required for everything except the two health checks.
+        own: Required instead of `token` for requests of the command line; by default these are
+            refused.
     """
 
     async def check_token(scope: Scope, receive: Receive, send: Send) -> None:
-        """Let in only those who show the token that the path needs."""
+        """Let in only requests with the token that the path needs."""
         if scope["type"] == "http" and (refused := _refuse_stranger(Request(scope), token, own)):
             await refused(scope, receive, send)
         else:
@@ -91,7 +91,7 @@ def protect(
         send = _with_headers(send)
         if not _is_upload(scope):
             await json_only(scope, receive, send)
-        # A form may be sent by any page without asking; a header of its own may not.
+        # Any web page may send a form unasked, but not with a custom header.
         elif Headers(scope=scope).get("x-citeproof"):
             await with_files(scope, receive, send)
         else:
@@ -102,7 +102,7 @@ def protect(
 
 
 def _refuse_stranger(request: Request, token: str | None, own: str | None) -> Response | None:
-    """The answer to a request without the token that it needs; None where it may pass."""
+    """Return the refusal of a request without the token that it needs; None if it may pass."""
     path = request.scope["path"]
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     shown = bearer if scheme.lower() == "bearer" else ""
@@ -118,7 +118,7 @@ def _refuse_stranger(request: Request, token: str | None, own: str | None) -> Re
         entered = RedirectResponse("/", 303)
         entered.set_cookie(COOKIE, given, httponly=True, samesite="strict")
         return entered
-    return _refusal(401, "A token is needed: open /?token=… or send it as a bearer's.")
+    return _refusal(401, "A token is needed: open /?token=… or send it as a bearer token.")
 
 
 def _is_same(given: str, token: str | None) -> bool:

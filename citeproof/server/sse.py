@@ -1,4 +1,4 @@
-"""Responses that are given up as soon as their reader is gone: streams of events, and others."""
+"""Event streams and other responses that are cancelled as soon as the client is gone."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from starlette.types import Receive, Scope, Send
 from citeproof.server.errors import describe
 
 _QUIET = 15.0
-"""Seconds after which a line says that the stream still is one; proxies cut silent ones."""
+"""Seconds of silence after which a keep-alive line is sent; proxies cut silent streams."""
 T = TypeVar("T")
 
 
 def frame(data: Any, name: str = "") -> str:
-    """One event.
+    """Format an event; `data` is a value to send as JSON, or JSON as text.
 
-    Without a name it has only its data: JSON, as text or as a value.
+    Without a name, the event has only its data.
     """
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     head = f"event: {name}\n" if name else ""
@@ -31,10 +31,10 @@ def frame(data: Any, name: str = "") -> str:
 
 
 class EventStream(StreamingResponse):
-    """A response of frames; what makes them is cancelled when the reader goes away.
+    """A response of frames, whose source is cancelled when the client goes away.
 
     Args:
-        frames: Text as `frame` makes it. An error ends it as the event `error`.
+        frames: Text from `frame`. An error ends the stream with the event `error`.
         end: Called when the stream is over, even if it never began.
     """
 
@@ -45,7 +45,7 @@ class EventStream(StreamingResponse):
         super().__init__(self._pace(), media_type="text/event-stream", headers=headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the frames; in the end, however it comes, nothing goes on behind it."""
+        """Send the frames; nothing keeps running in the background, however the stream ends."""
         self._queue: asyncio.Queue[str | None] = asyncio.Queue()
         pumping = asyncio.create_task(self._pump())
         try:
@@ -78,10 +78,10 @@ class EventStream(StreamingResponse):
 
 
 async def until_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work; it is cancelled if nobody waits for it any more.
+    """Return the result of the work, which is cancelled if the client goes away.
 
     Raises:
-        HTTPException: The client went away; nobody reads it.
+        HTTPException: The client went away.
     """
     working = asyncio.create_task(work)
     leaving = asyncio.create_task(_leave(request))

@@ -1,4 +1,4 @@
-"""How many questions are answered at a time, and how many may wait."""
+"""Limits how many questions are answered at a time, and how many may wait."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from citeproof.errors import CiteproofError
 
 
 class BusyError(CiteproofError):
-    """As many questions as may wait are waiting."""
+    """No further question may wait."""
 
     retry_after = 5
-    """Seconds after which to try again."""
+    """Seconds after which to retry."""
 
 
 class Turn:
-    """The place of one question in the queue, and its turn once it is taken.
+    """The place of one question in the queue, and then its turn.
 
-    It may leave the turn to others while it waits for a person.
+    A question that waits for a person may leave its turn to others.
     """
 
     def __init__(self, turns: Turns) -> None:
@@ -28,18 +28,18 @@ class Turn:
         turns.inside += 1
 
     async def take(self) -> None:
-        """Wait for it."""
+        """Wait for the turn and take it."""
         await self._gate.acquire()
         self._is_taken = True
 
     def leave(self) -> None:
-        """Let others have it."""
+        """Let others have the turn."""
         if self._is_taken:
             self._is_taken = False
             self._gate.release()
 
     def close(self) -> None:
-        """Give up the place; a second time does nothing."""
+        """Give up the place; a second call does nothing."""
         self.leave()
         if not self._is_closed:
             self._is_closed = True
@@ -47,15 +47,15 @@ class Turn:
 
 
 class Turns:
-    """Turns of questions, in the order of their coming.
+    """The turns of questions, in order of arrival.
 
-    Beside those that are answered `at_once`, so many more may be `waiting`.
+    `at_once` questions are answered at a time, and `waiting` more may wait.
     """
 
     def __init__(self, at_once: int, waiting: int) -> None:
         self.gate = asyncio.Semaphore(at_once)
         self.inside = 0
-        """Questions that are answered or wait."""
+        """Questions being answered or waiting."""
         self._at_once = at_once
         self._most = at_once + waiting
 
@@ -65,10 +65,10 @@ class Turns:
         return self.inside > self._at_once
 
     def refuse_more(self) -> None:
-        """Refuse a question that could not even wait.
+        """Refuse a further question if no more may wait.
 
         Raises:
-            BusyError: There are too many.
+            BusyError: Too many questions wait already.
         """
         if self.inside >= self._most:
             raise BusyError(
@@ -77,20 +77,20 @@ class Turns:
             )
 
     def queue(self) -> Turn:
-        """A place in the queue, to be closed by the caller.
+        """Return a place in the queue, which the caller must close.
 
         Raises:
-            BusyError: There are too many.
+            BusyError: Too many questions wait already.
         """
         self.refuse_more()
         return Turn(self)
 
     @asynccontextmanager
     async def turn(self, queued: Turn | None = None) -> AsyncIterator[Turn]:
-        """Wait for a turn, and keep it while the block runs.
+        """Wait for a turn and hold it for the block.
 
         Raises:
-            BusyError: There are too many.
+            BusyError: Too many questions wait already.
         """
         turn = queued or self.queue()
         try:

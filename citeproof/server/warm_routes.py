@@ -1,4 +1,4 @@
-"""`/api/warm`: runs for the command lines of the user whose server this is."""
+"""`/api/warm`: runs for the command lines of the server's user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from citeproof.types import CheckReport
 
 
 class Wish(BaseModel, extra="forbid"):
-    """A request of a command line."""
+    """A request of the command line."""
 
     method: str
     parameters: dict[str, Any] = {}
@@ -42,7 +42,7 @@ class Text(BaseModel):
 
 
 def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
-    """The routes, which only the holder of the server's own token reaches."""
+    """Build the routes, which need the server's own token."""
     router = APIRouter(prefix=PATH, include_in_schema=False)
     passing: dict[str, Thread] = {}
 
@@ -65,7 +65,7 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
         return {"ready": asking.opening.state()["ready"]}
 
     async def frames(wish: Wish) -> AsyncIterator[str]:
-        """The moments of a run, in its turn; what the thread has kept comes first and last."""
+        """Yield the moments of a run when its turn comes, with the thread's state at both ends."""
         run, kept = uuid.uuid4().hex, None if wish.thread is None else thread(wish)
         yield frame({"run": run}, "run")
         async with asking.turns.turn() as turn:

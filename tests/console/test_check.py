@@ -148,7 +148,7 @@ def test_without_documents_the_index_proves() -> None:
         "    supported, but cites nothing, score 0.97",
     ]
     assert "2 of 2 sentences supported by what was found" in result.stdout
-    assert "The citations are not checked: the index has no numbers." in result.stderr
+    assert "The citations are not checked: indexed documents have no numbers." in result.stderr
     assert run(cli.app, ["check", "-"], input=f"{BUILT} Geese fly.").exit_code == 1
 
 

@@ -94,11 +94,11 @@ def test_the_standard_input_is_a_document(docs: Path) -> None:
     [
         ([], "There is nothing to index"),
         (["--remove"], "There is nothing to remove"),
-        (["-", "docs"], "it stands alone"),
-        (["-", "--rebuild"], "it stands alone"),
+        (["-", "docs"], "it must be the only document"),
+        (["-", "--rebuild"], "it must be the only document"),
         (["-"], "The standard input is empty"),
         (["-", "--name", "/a/b.txt"], "cannot be called"),
-        (["docs", "--name", "b.txt"], "--name names the standard input"),
+        (["docs", "--name", "b.txt"], "--name is only for stdin"),
         (["https://u:p@example.org/"], "holds a user name or password"),
         (["--watch", "https://example.org/"], "cannot be watched"),
         (["--watch", "nowhere"], "nowhere does not exist"),
@@ -123,7 +123,7 @@ def test_what_is_left_out_is_named_on_request(docs: Path, tmp_path: Path) -> Non
     assert "kind9 1)" in told.stdout
     assert "left out (1): a link that leads out of its folder" in told.stdout
     named = index("docs", "--details").stdout
-    assert f"left out: {docs / 'a.kind11'} (no reader reads its kind)" in named
+    assert f"left out: {docs / 'a.kind11'} (no reader for its kind)" in named
     assert f"left out: {docs / 'far.txt'} (a link that leads out of its folder)" in named
     report = json.loads(index("docs", "--json", "--follow-links").stdout)
     assert (len(report["skipped"]), report["left_out"], len(report["added"])) == (12, [], 1)
@@ -149,7 +149,8 @@ def test_ctrl_c_says_what_is_kept_and_doctor_what_is_missing(
     embeddings.fail_at, embeddings.error = 1, KeyboardInterrupt()
     result = index("docs")
     assert result.exit_code == 130
-    assert result.stderr == "1 of 2 documents are indexed; run the same again to go on.\n"
+    told = "1 of 2 documents are indexed; run the same command again to continue.\n"
+    assert result.stderr == told
     doctor = run(cli.app, ["doctor"])
     assert "1 of 2 documents are not whole" in doctor.stdout
     embeddings.fail_at = None
@@ -157,7 +158,7 @@ def test_ctrl_c_says_what_is_kept_and_doctor_what_is_missing(
     assert "2 documents, 2 passages" in run(cli.app, ["doctor"]).stdout
     embeddings.fail_at = 0
     result = index("docs", "--rebuild")
-    assert (result.exit_code, "The index is as it was" in result.stderr) == (130, True)
+    assert (result.exit_code, "The index is unchanged" in result.stderr) == (130, True)
 
 
 def test_pages_are_crawled() -> None:

@@ -132,7 +132,7 @@ def test_a_card_highlights_the_sentence_that_the_claim_rests_on() -> None:
 def test_the_trace_has_a_row_for_each_step() -> None:
     page = Page(render_page(ANSWER, timed()))
     assert len(page.all("span", **{"class": "node"})) == len(gather_steps(timed())) == 15
-    assert "the same 786 characters as in the prompt before" in page.text
+    assert "the same 786 characters as in the previous prompt" in page.text
     assert "score 0.07" in page.text
     assert "trace" not in {own.get("id") for _, own in Page(render_page(ANSWER)).tags}
 
@@ -382,11 +382,11 @@ def test_an_abstention_says_so() -> None:
     page = Page(render_page(answer))
     for words in ("No answer", "Nothing found.", "What came nearest"):
         assert words in page.text
-    for words in ("Sources", "none is given"):
+    for words in ("Sources", "gave no answer"):
         assert words not in page.text
     assert "<mark>Ann Lee built the tower.</mark>" in render_page(answer)
     unsaid = Page(render_page(answer.model_copy(update={"reason": ""})))
-    assert "none is given" in unsaid.text
+    assert "gave no answer" in unsaid.text
 
 
 def test_a_citation_without_its_passage_is_no_crash() -> None:

@@ -97,7 +97,7 @@ def test_who_quits_at_the_prompt_is_asked_again_later(tmp_path: Path, keys: str)
     kept = [*ASK, "--thread", "t"]
     code, text = at_terminal(tmp_path, kept, (PROMPT, keys))
     assert code == 130, text
-    assert "The run is kept" in text
+    assert "The run is saved" in text
     calls = (tmp_path / "calls").read_text(encoding="utf-8")
     kept.remove("--review")  # what waits is asked about all the same, what comes after it is not
     code, text = at_terminal(tmp_path, kept, (PROMPT, "d"))

@@ -98,9 +98,9 @@ def test_an_outage_leaves_what_is_proved_and_a_thread_to_go_on_with(
     assert (lost.exit_code, answer.status) == (4, "partial"), lost.output
     assert answer.text == "Ann Lee built the tower [1]."
     assert "the server is gone" in answer.reason
-    assert "The run is kept: asked the same again" in lost.stderr
+    assert "The run is saved: ask the same question again" in lost.stderr
     if not named:
-        name = re.findall(r"with (--thread) (run-[0-9a-f-]+), it goes on", lost.stderr)[0]
+        name = re.findall(r"with (--thread) (run-[0-9a-f-]+) to resume it", lost.stderr)[0]
     again = run(cli.app, ["ask", QUESTION, *name])
     assert again.exit_code == 4, again.output
     outage.lasts = math.inf
@@ -115,7 +115,7 @@ def test_an_outage_before_anything_is_proved_is_no_answer(outage: Script) -> Non
     lost = run(cli.app, ["ask", QUESTION, "--json"])
     assert (lost.exit_code, lost.stdout) == (2, "")
     assert "the server is gone" in lost.stderr
-    assert "The run is kept: asked the same again with --thread run-" in lost.stderr
+    assert "The run is saved: ask the same question again with --thread run-" in lost.stderr
 
 
 def test_an_outage_may_be_an_error_as_from_python(outage: Script) -> None:
@@ -153,7 +153,7 @@ def test_ctrl_c_between_two_moments_leaves_no_traceback(tmp_path: Path) -> None:
     command = [sys.executable, "-m", __name__, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     told = (
-        r"Interrupted; closing the models\.\nThe run is kept: .* --thread run-\S+, it goes on\.\n"
+        r"Interrupted; closing the models\.\nThe run is saved: .* --thread run-\S+ to resume it\.\n"
     )
     assert re.fullmatch(told, done.stderr), done.stderr
     assert done.returncode == 130

@@ -353,7 +353,8 @@ def test_ctrl_c_ends_a_run_cleanly(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130, told
-    assert told.decode().endswith("Interrupted. Answers so far are kept; go on with --resume.\n")
+    said = "Interrupted. The answers so far are saved; continue with --resume.\n"
+    assert told.decode().endswith(said)
     manifest = require_manifest(folder)
     assert manifest.sittings[0].finished is not None
     done = len(lines(folder))

@@ -84,7 +84,7 @@ def test_the_command_line_goes_on_with_a_run(
     ask = ["ask", "Who?", "--set", f"checkpointer={database}", "--set", "max_trials=0"]
     told.lasts = 4
     lost = CliRunner().invoke(cli.app, ask)
-    [name] = re.findall(r"with --thread (run-[0-9a-f-]+), it goes on", lost.stderr)
+    [name] = re.findall(r"with --thread (run-[0-9a-f-]+) to resume it", lost.stderr)
     told.lasts = math.inf
     done = CliRunner().invoke(cli.app, [*ask, "--thread", name])
     assert done.exit_code == 0, done.output

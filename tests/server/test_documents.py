@@ -144,7 +144,7 @@ async def test_documents_of_ones_own_retriever_are_not_to_be_had(tmp_path: Path)
     async with client(tmp_path / "store", toolbox()) as http:
         response = await http.get("/api/documents")
         assert response.status_code == 400
-        assert "a retriever of its own searches them" in response.json()["error"]["message"]
+        assert "searches them with a retriever of its own" in response.json()["error"]["message"]
         [(name, told)] = await send(http, tower__md=TOWER.encode())
         assert (name, "neither be listed nor changed" in told["error"]["message"]) == (
             "error",

@@ -79,7 +79,7 @@ def test_claims_appear_are_checked_and_settle(page: Tab) -> None:
     assert "tower.md" not in shown  # readers know titles
     assert "/tmp" not in page.value("document.documentElement.outerHTML")
     assert page.value("document.getElementById('spoken').innerText").startswith(
-        "The answer is there"
+        "The answer is ready"
     )
     assert page.complaints == []
     assert {address.split("/")[2] for address in page.requests if address.startswith("http")} == {
@@ -157,7 +157,7 @@ def test_a_document_is_added_and_removed(page: Tab, tmp_path: Path, url: str) ->
     document = page.call("DOM.getDocument")["root"]["nodeId"]
     node = page.call("DOM.querySelector", nodeId=document, selector="#files")["nodeId"]
     page.call("DOM.setFileInputFiles", nodeId=node, files=[str(file)])
-    page.wait("document.querySelector('#adding').innerText.includes('1 document is added.')")
+    page.wait("document.querySelector('#adding').innerText.includes('1 document added.')")
     page.wait("document.querySelectorAll('#list li').length === 2")
     button = "#list li:nth-child(1) .remove"
     assert page.value(f"document.querySelector('{button}').ariaLabel") == "Remove storm.txt"

@@ -114,7 +114,7 @@ def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
         port = url.rpartition(":")[2]
         result = CliRunner().invoke(cli.app, ["serve", "--port", port, "--store", str(tmp_path)])
     assert result.exit_code == 2
-    assert f"The server cannot listen at 127.0.0.1, port {port}" in result.output
+    assert f"The server cannot listen on 127.0.0.1, port {port}" in result.output
 
 
 def test_names_under_which_a_server_is_reached() -> None:

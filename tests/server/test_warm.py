@@ -84,7 +84,7 @@ def test_the_answer_is_that_of_this_process(opened: list[str], more: list[str]) 
     first, second = map(Answer.model_validate_json, (warm.stdout, cold.stdout))
     assert timeless(first) == timeless(second)
     assert {one.source for one in first.passages} <= {str(Path("tower.md").absolute())}
-    assert "By the models of citeproof serve" not in cold.stderr
+    assert "Using the models of citeproof serve" not in cold.stderr
 
 
 def test_pages_and_events_are_those_of_this_process(opened: list[str]) -> None:
@@ -180,7 +180,7 @@ def test_a_command_of_its_own_needs_no_models(folder: Path) -> None:
     command = [sys.executable, "-c", "from citeproof.cli import main; main()", "ask", QUESTION]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert ANSWER.split(" [1]")[0] in done.stdout
-    assert "By the models of citeproof serve at http://127.0.0.1:" in done.stderr
+    assert "Using the models of citeproof serve at http://127.0.0.1:" in done.stderr
 
 
 @pytest.mark.parametrize(
