@@ -102,7 +102,7 @@ class LocalOnlyGuard:
         """Why the request does not come from this machine; empty if it does."""
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or _name(hosts[0]) not in self._hosts:
-            return f"This server is not {', '.join(hosts) or 'without a name'}."
+            return f"This server does not answer to the host {', '.join(hosts) or '(none)'}."
         if not origins:
             # A picture or script of another page has no origin, but fetch metadata reveal the page.
             site, place = headers.getlist("sec-fetch-site"), headers.getlist("sec-fetch-dest")

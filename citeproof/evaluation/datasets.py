@@ -140,7 +140,7 @@ def _of_file(path: Path) -> Iterator[tuple[str, Any]]:
         data = [{"sample_id": key, **raw} for key, raw in data.items() if isinstance(raw, dict)]
     if not isinstance(data, list):
         raise InputError(
-            f"{path} is no question set",
+            f"{path} is not a question set",
             why="it is neither a list of objects nor an object with a list under `data`, or with "
             "questions by their ids under `dev`",
             fix=FORM,

@@ -40,7 +40,7 @@ def _in_our_words(raw: object, place: str) -> object:
                 return {**reading(raw), **raw}  # citeproof's own results have both
             except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
                 raise InputError(
-                    f"{place} is no question",
+                    f"{place} is not a question",
                     why=f"its `{key}` is as in {name}, but the rest is not: {error!r}",
                     fix="Use the file as its authors publish it.",
                 ) from error
@@ -62,7 +62,7 @@ def of_dpr(text: str, path: object) -> Iterator[tuple[str, Raw]]:
             yield place, {"question": question, "answers": ast.literal_eval(listed)}
         except (csv.Error, ValueError, SyntaxError, RecursionError, MemoryError) as error:
             raise InputError(
-                f"{place} is no question",
+                f"{place} is not a question",
                 why="it is not a question, a tab and a list of answers",
                 fix="Use a table of DPR, or write the questions as JSON lines.",
             ) from error
@@ -157,9 +157,9 @@ def example(raw: Mapping[str, Any], place: str, fallback: str) -> Example:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"] if "[" not in str(part))
         why = f"its `{field}`: {first['msg']}" if field else "it is not an object"
-        raise InputError(f"{place} is no question", why=why, fix=FORM) from error
+        raise InputError(f"{place} is not a question", why=why, fix=FORM) from error
     if not row.question.strip():
-        raise InputError(f"{place} is no question", why="its `question` is empty", fix=FORM)
+        raise InputError(f"{place} is not a question", why="its `question` is empty", fix=FORM)
     answers = _answers(row)
     has_none = row.answers == [] and not (answers or row.claims)
     asked = [pair.question for pair in row.qa_pairs or ()]

@@ -169,7 +169,8 @@ def find_trace(run: Path, example: str | None) -> Path:
     if not is_folder(run):
         if example is not None:
             raise InputError(
-                f"{run} is no folder of a run", fix=f"Leave {example!r} out, or name such a folder."
+                f"{run} is not the folder of a run",
+                fix=f"Leave {example!r} out, or name such a folder.",
             )
         return run
     require_manifest(run, ", or a file of `citeproof ask --events`")

@@ -127,13 +127,13 @@ class Asking:
 
         Raises:
             BusyError: Too many questions wait already.
-            InputError: There is no question, or it is too long.
+            InputError: There is not a question, or it is too long.
             SettingsError: The method or a parameter is unknown or not allowed.
         """
         self.turns.refuse_more()
         said = [own.model_dump() for own in messages if own.role in ("user", "assistant")]
         if not said or said[-1]["role"] != "user" or not said[-1]["content"].strip():
-            raise InputError("There is no question", fix="Ask something, in words.")
+            raise InputError("There is not a question", fix="Ask something, in words.")
         asked = said[-1]["content"].strip()
         if len(asked) > LONGEST_QUESTION:
             raise InputError(

@@ -49,7 +49,7 @@ def _refuse_chat(messages: Sequence[Message]) -> None:
             fix=f"Known: {', '.join(_KINDS)}.",
         )
     if not messages or messages[-1].role != "user":
-        raise InputError("There is no question", fix="End with a user message.")
+        raise InputError("There is not a question", fix="End with a user message.")
     if sum(len(own.content) for own in messages) > LONGEST_CONVERSATION:
         raise InputError("The conversation is too long", fix="Leave out its beginning.")
 

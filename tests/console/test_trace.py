@@ -218,7 +218,7 @@ def test_what_is_no_run_is_told(tmp_path: Path) -> None:
         find_trace(tmp_path, "1")
     file = tmp_path / "a.jsonl"
     assert find_trace(file, None) == file
-    with pytest.raises(InputError, match=r"is no folder of a run\. Leave '1' out"):
+    with pytest.raises(InputError, match=r"is not the folder of a run\. Leave '1' out"):
         find_trace(file, "1")
     for name in ("~$run", "x" * 300):
         assert find_trace(Path(name), None) == Path(name)

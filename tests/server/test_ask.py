@@ -54,8 +54,8 @@ async def test_without_a_stream_the_answer_comes_as_json(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({"question": " "}, "There is no question"),
-        ({}, "There is no question"),
+        ({"question": " "}, "There is not a question"),
+        ({}, "There is not a question"),
         ({"question": "x" * 4001}, "too long"),
         ({"question": "Who?", "method": "magic"}, "There is no method 'magic'"),
         ({"question": "Who?", "parameters": {"kk": 3}}, "Unknown parameter kk"),

@@ -104,7 +104,7 @@ def test_parts_of_a_message_are_read(ai: Any) -> None:
 def test_errors_are_those_of_openai(ai: Any, url: str) -> None:
     with pytest.raises(openai.NotFoundError, match="There is no model 'gpt-9'"):
         ai.chat.completions.create(model="gpt-9", messages=ASKED)
-    with pytest.raises(openai.BadRequestError, match="There is no question"):
+    with pytest.raises(openai.BadRequestError, match="There is not a question"):
         ai.chat.completions.create(model="vtg", messages=[])
     with pytest.raises(openai.AuthenticationError):
         openai.OpenAI(base_url=f"{url}/v1", api_key="wrong", max_retries=0).models.list()

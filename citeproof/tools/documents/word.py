@@ -26,7 +26,7 @@ _NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
 """Type of relationship → name of the element."""
 _MOST_STYLES = 50
 """Maximum length of a chain of styles, each based on the next."""
-_FIX = "Open it in Word or LibreOffice and save it as .docx anew."
+_FIX = "Open it in Word or LibreOffice and save it as .docx again."
 _MAIN = "word/document.xml"
 _LEFT_OUT = {
     "pictures": "//*[local-name()='blip' or local-name()='imagedata']",

@@ -149,7 +149,7 @@ class LLM:
 
         Raises:
             ModelOutageError: The model does not answer, even after retries.
-            ModelError: The provider refuses the call.
+            ModelError: The provider rejects the call.
             BudgetExceededError: The budget allows no further call.
         """
         body: Mapping[str, bool] | None = None
@@ -175,7 +175,7 @@ class LLM:
         Raises:
             ModelReplyError: The second reply is invalid as well; the caller has a default.
             ModelOutageError: The model does not answer, even after retries.
-            ModelError: The provider refuses the call.
+            ModelError: The provider rejects the call.
             BudgetExceededError: The budget allows no further call.
         """
         form = json.dumps(schema.model_json_schema(), ensure_ascii=False)
@@ -215,7 +215,7 @@ class LLM:
             InputError: There are fewer than two options, or two differ only in case.
             ModelReplyError: The reply begins with none of the options.
             ModelOutageError: The model does not answer, even after retries.
-            ModelError: The provider refuses the call.
+            ModelError: The provider rejects the call.
             BudgetExceededError: The budget allows no further call.
         """
         distinct = {option.strip().casefold() for option in options} - {""}
@@ -257,7 +257,7 @@ class LLM:
 
         Raises:
             ModelOutageError: The model does not answer, even after retries.
-            ModelError: The provider refuses the call.
+            ModelError: The provider rejects the call.
             BudgetExceededError: The budget allows no further call.
         """
         limits = {"max_tokens": max_tokens, "body": body}
