@@ -122,8 +122,19 @@ async def test_a_judge_that_says_neither_leaves_it_to_the_model() -> None:
     assert (await verifier(state()))["answerable"] is True
 
 
-async def test_the_language_model_has_no_say_on_a_question_for_yes_or_no() -> None:
+@pytest.mark.parametrize(
+    ("question", "score", "answerable"),
+    [
+        ("Did Ann Lee build it?", 0.6, True),
+        ("Did Ann Lee build it?", 0.4, True),
+        ("Did Ann Lee build it?", 0.3, False),
+        ("Who built it?", 0.4, False),
+    ],
+)
+async def test_a_yes_or_no_question_needs_less_and_is_not_judged(
+    question: str, score: float, answerable: bool
+) -> None:
     judge = ScriptedChatModel(lambda _: Choice(Yes=0.1, No=0.9))
-    verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: 0.6))
-    assert (await verifier(state(question="Did Ann Lee build it?")))["answerable"] is True
-    assert not judge.calls
+    verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: score))
+    assert (await verifier(state(question=question)))["answerable"] is answerable
+    assert bool(judge.calls) is question.startswith("Who")
