@@ -43,6 +43,12 @@ UNPROVED = 1
 """Exit code of `check` if the citations of a sentence do not support it."""
 
 
+def _hide_type(command: Any, ctx: Any) -> None:
+    """Show `--help` as the flag that it is; Typer gives it a type."""
+    if command is not None and (shown := command.get_help_option(ctx)):
+        shown.metavar = ""
+
+
 class _Commands(TyperGroup):
     """Commands that print expected errors as one line instead of a traceback."""
 
@@ -55,6 +61,7 @@ class _Commands(TyperGroup):
             # Without a value it means the data set of the questions, which Typer cannot express.
             if not re.match(r"[\w:]+$", "".join(args[place + 1 : place + 2])):
                 args[place] = "--paper="
+        _hide_type(self, ctx)
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -62,6 +69,8 @@ class _Commands(TyperGroup):
         command = super().get_command(ctx, cmd_name)
         if command is not None and command.help:
             command.help = re.sub(r"(?<!\n)\n *(?!\s)", " ", command.help)
+        for own in (command, *getattr(command, "commands", {}).values()):
+            _hide_type(own, ctx)
         return command
 
     def invoke(self, ctx: Any) -> Any:

@@ -103,6 +103,13 @@ def test_help_is_as_wide_as_the_terminal() -> None:
     assert "Exit code 0 if there is an answer" in line
 
 
+@pytest.mark.parametrize("command", [[], ["ask"], ["bank"], ["models", "fetch"]])
+def test_help_shows_no_type_for_a_flag(command: list[str]) -> None:
+    said = run([*command, "--help"]).output
+    assert "--help" in said
+    assert "bool" not in said
+
+
 def test_help_names_every_command_and_imports_nothing_heavy() -> None:
     code = (
         "import sys\n"
