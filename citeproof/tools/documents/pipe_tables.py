@@ -1,4 +1,4 @@
-"""Writes out the pipe tables of Markdown, so that each row can be read alone."""
+"""Writes out pipe tables, as in Markdown, so that each row can be read alone."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from citeproof.tools.documents.tables import Cell, cell_of, row_lines
 
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+")
-"""The line of dashes below the header."""
+_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:[|+][ \t]*:?-*:?[ \t]*)+")
+"""The line of dashes below the header; databases and Org mode write a plus between columns."""
 _BAR = re.compile(r"(?<!\\)\|")
 
 
@@ -44,7 +44,7 @@ def _table_end(lines: Sequence[tuple[str, bool]], number: int) -> int:
     def is_row(place: int) -> bool:
         return place < len(lines) and "|" in lines[place][0] and not lines[place][1]
 
-    if not (all(map(is_row, range(number, number + 3))) and _RULE.fullmatch(lines[number + 1][0])):
+    if not (is_row(number) and is_row(number + 2) and _RULE.fullmatch(lines[number + 1][0])):
         return 0
     return next(end for end in itertools.count(number + 3) if not is_row(end))
 

@@ -88,6 +88,7 @@ TABLE = "| part | share | due |\n|:--|--:|---|\n"
         ),
         (f"{TABLE}| a\\|b | 1 |", "part: a|b; share: 1"),
         ("Day | Lamp\n--- | ---\n1 | lit\nThe end.", "Day: 1; Lamp: lit\nThe end."),
+        (" id | name \n----+------\n  7 | North", "id: 7; name: North"),
         ("| | 2020 |\n|---|---|\n| North | 12 |", "North; 2020: 12"),
         (TABLE.strip(), TABLE.strip()),
         ("Either | or\nnot a | table", "Either | or\nnot a | table"),
