@@ -10,6 +10,8 @@ from citeproof.tools.documents.tables import Cell, cell_of, row_lines
 
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:[|+][ \t]*:?-*:?[ \t]*)+")
 """The line of dashes below the header; databases and Org mode write a plus between columns."""
+_MOST_GROWTH = 20
+"""A table is left alone if its header, repeated in each row, is this many times its size."""
 _BAR = re.compile(r"(?<!\\)\|")
 
 
@@ -50,6 +52,8 @@ def _table_end(lines: Sequence[tuple[str, bool]], number: int) -> int:
 
 
 def _written_out(table: Sequence[str]) -> list[str]:
+    if len(table[0]) * len(table) > _MOST_GROWTH * sum(map(len, table)):
+        return [*table]
     names = _cells(table[0])
     return [line for row in table[2:] for line in row_lines([names, _cells(row)], 1)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, groupby
 
 from citeproof.tools.documents.base import Part
 
@@ -15,6 +15,9 @@ _MOST_WIDE = 2_000
 _NUMBER = re.compile(r"[\s(+\-−–$€£¥]*\d[\d\s.,:/%°()+\-−–$€£¥]*[A-Za-z%°]{0,3}")
 _YEAR = re.compile(r"(?:18|19|20)\d\d")
 _HEADER_WORDS = 12
+_MOST_NAME = 120
+"""Characters of a column's name that stand in each row; a file of a megabyte with a name of that
+length would otherwise become gigabytes."""
 _LOOK_AT = 20
 """Number of rows that decide whether the first one names the columns."""
 
@@ -97,17 +100,15 @@ def row_lines(rows: Sequence[Sequence[Cell]], header: int) -> list[str]:
 def _row_line(names: Sequence[str], row: Sequence[Cell]) -> str:
     """Write a row with its column names, as in `North; 2020: 12 crowns; 2021: 14 crowns`."""
     said: list[str] = []
-    for column, cell in enumerate(row):
-        if not cell.text or (column and row[column - 1] is cell):
-            continue
-        covered = [
-            name
-            for name, other in zip(names[column:], row[column:], strict=False)
-            if other is cell and name
-        ]
-        spans_all = all(other is cell or not other.text for other in row)
-        name = ", ".join(dict.fromkeys(covered)) if not (spans_all and len(row) > 1) else ""
-        said.append(f"{name}: {cell.text}" if name and name != cell.text else cell.text)
+    spans_all = len(row) > 1 and len({id(cell) for cell in row if cell.text}) == 1
+    end = 0
+    for _, places in groupby(row, key=id):
+        covered = list(places)
+        start, end = end, end + len(covered)
+        if text := covered[0].text:
+            own = "" if spans_all else ", ".join(dict.fromkeys(filter(None, names[start:end])))
+            name = own[:_MOST_NAME]
+            said.append(f"{name}: {text}" if name and name != text else text)
     return "; ".join(said)
 
 
@@ -135,7 +136,7 @@ def _names(rows: Sequence[Sequence[Cell]]) -> list[str]:
     """Return the name of each column: the text of the header rows above it."""
     width = max(map(len, rows))
     columns = [[row[n].text for row in rows if n < len(row)] for n in range(width)]
-    return [" ".join(dict.fromkeys(filter(None, column))) for column in columns]
+    return [" ".join(dict.fromkeys(filter(None, column)))[:_MOST_NAME] for column in columns]
 
 
 def _bare(row: Sequence[Cell]) -> str:

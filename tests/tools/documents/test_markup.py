@@ -99,6 +99,11 @@ def test_a_row_of_a_pipe_table_can_be_read_alone(raw: str, read: str, name: str)
     assert passage.text == read
 
 
+def test_a_table_whose_header_would_flood_it_stays_as_it_is() -> None:
+    raw = f"{'name ' * 200}| b\n---|---\n" + "1|2\n" * 500
+    assert "".join(p.text for p in passages(raw, "a.md")).count("name") == 200
+
+
 def test_a_pipe_table_in_code_stays_as_it_is() -> None:
     raw = f"```\n{TABLE}| Essay | 25% | 2 May |\n```"
     [passage] = passages(raw, "a.md")
