@@ -21,6 +21,8 @@ Heading: TypeAlias = tuple[int, int, int, str]
 """Its start, the start of the text below it, its level from 1, and its name."""
 TERM = 7
 """Level of the name of a list or definition: below all headings."""
+_MOST_NAME = 300
+"""Characters of a title or heading."""
 _JUNK = re.compile(
     r"^(?:microsoft word\b|word document$|untitled|powerpoint|pr[eé]sentation\d*$|unbenannt"
     r"|slide \d*$|document\d*$|\W*$)|\.(?:docx?|tex|dvi|indd|pdf|pptx?|odt)$",
@@ -103,12 +105,13 @@ def sections(
     """
     parts: list[Part] = []
     above: list[tuple[int, str]] = []
+    title = short_name(title)
     bounds = [(begin, begin, 0, ""), *headings, (len(text), len(text), 0, "")]
     stretches = iter(kept)
     held = next(stretches, None)
     for (start, body, level, name), (end, *_) in pairwise(bounds):
         if level:
-            above = [*(outer for outer in above if outer[0] < level), (level, name)]
+            above = [*(outer for outer in above if outer[0] < level), (level, short_name(name))]
         own: list[tuple[int, int]] = []
         while held and held[0] < end:
             if start <= held[0] and held[1] <= end:
@@ -140,6 +143,11 @@ def outlined(
     title = title or next(named, path.stem)
     parts = sections(text, headings, title, begin, kept=kept)
     return Document(str(path), title, parts, tuple(problems))
+
+
+def short_name(name: str) -> str:
+    """Cut a title or heading that is too long for one, since every passage below it repeats it."""
+    return name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME].rstrip()}…"
 
 
 def _repeats(name: str, title: str) -> bool:

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
-from citeproof.tools.documents.base import Document, Part
+from citeproof.tools.documents.base import Document, Part, short_name
 from citeproof.tools.sentences import Span, split, starts, words
 from citeproof.types import Box, Passage
 
@@ -82,7 +82,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
     headings = [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
     # Joined sections keep their headings in the text, since the title has room for only one.
     start, end = (first.body if len(group) == 1 else first.start), group[-1].end
-    title = _DASH.join([name for name in (first.title, *headings) if name])
+    title = _DASH.join([short_name(name) for name in (first.title, *headings) if name])
     source = first.source or document.source
     if first.id and len(words(text[start:end])) <= KEPT_WHOLE * most:
         said = text[start:end].strip()
