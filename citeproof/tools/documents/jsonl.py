@@ -10,6 +10,9 @@ from citeproof.errors import DocumentError
 from citeproof.tools.documents.base import Document, Part, whole
 from citeproof.tools.documents.encodings import decode
 
+_MOST_NAME = 2_000
+"""Characters of an id or a source; every passage of the object repeats them."""
+
 
 def read_jsonl(data: bytes, path: Path) -> Document:
     """Read JSON lines: objects with `text`, and optionally `title`, `id` and `source`.
@@ -75,4 +78,9 @@ def read_object(line: str, place: str) -> Part:
         "" if value.get(key) is None else whole(str(value[key]))
         for key in ("title", "source", "id")
     )
+    if max(len(source), len(own)) > _MOST_NAME:
+        raise DocumentError(
+            f"{place}, cannot be used",
+            why=f"its `id` or `source` has more than {_MOST_NAME:,} characters",
+        )
     return Part(text, 0, 0, len(text), title, source=source, id=own)

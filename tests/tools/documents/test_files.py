@@ -120,6 +120,7 @@ def test_jsonl_keeps_ids_titles_and_sources(tmp_path: Path) -> None:
         ('{"title": "no text"}', "a string under `text`"),
         ('{"text": "a", "id": [1]}', "`id` is [1]"),
         ('{"text": "other", "id": "one"}', "same id 'one'"),
+        (json.dumps({"text": "a", "source": "b" * 2_001}), "more than 2,000 characters"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, why: str) -> None:

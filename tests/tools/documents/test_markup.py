@@ -119,6 +119,20 @@ def test_no_row_of_a_long_markdown_table_is_cut() -> None:
     assert lines[:-1] == [f"Day: {n}; Lamp: the lamp was lit early that day" for n in range(30)]
 
 
+@pytest.mark.parametrize(
+    ("name", "top"),
+    [
+        ("a.md", f"# {'lamp ' * 200}\n\n"),
+        ("a.md", f"---\ntitle: {'lamp ' * 200}\n---\n\n"),
+        ("a.rst", f"{'lamp ' * 200}\n{'=' * 1000}\n\n"),
+    ],
+)
+def test_a_heading_of_a_thousand_characters_is_cut(name: str, top: str) -> None:
+    found = passages(top + f"{STORY}\n\n" * 5, name)
+    assert len(found) > 2
+    assert all(200 < len(p.title) <= 301 and p.title.endswith("…") for p in found)
+
+
 def test_restructuredtext_has_its_levels_by_the_order_of_their_marks() -> None:
     text = (
         f"====\nLamp\n====\n\n{STORY}\n\nThe ``oil``\n----------\n\n{STORY}\n\n"
