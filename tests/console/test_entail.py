@@ -99,7 +99,7 @@ def test_pairs_are_scored_in_chunks(table: TableEntailment) -> None:
         ('{"premise": "a", "hypothesis": 3}', "is not a pair: its `hypothesis` is not a text."),
         ('{"premise": null, "hypothesis": "a"}', "is not a pair: its `premise` is not a text."),
         ('{"premise": " ", "hypothesis": "a"}', "is not a pair: its `premise` is empty."),
-        ('{"premise": "a", "hypothesis": "b", "x": NaN}', "is not JSON: NaN is no number"),
+        ('{"premise": "a", "hypothesis": "b", "x": NaN}', "is not JSON: NaN is not a JSON number"),
         ('{"premise": "a", "hypothesis": "b", "x": 1e999}', "is not JSON: the number 1e999"),
         ("[" * 100_000, "is not JSON: "),
     ],

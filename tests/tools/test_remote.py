@@ -197,7 +197,7 @@ BROKEN = {
     "no list": (Reply({"scores": 1}), "no scores"),
     "too few": (Reply([]), "0 scores for 1 texts"),
     "other labels": (Reply([[{"label": "joy", "score": 1.0}]]), "no scores"),
-    "not a number": (Reply('[[{"label": "entailment", "score": NaN}]]'), "no probability"),
+    "not a number": (Reply('[[{"label": "entailment", "score": NaN}]]'), "not a probability"),
     "refused": (Reply({"detail": f"wrong key {KEY}"}, 401), "HTTP 401"),
 }
 
