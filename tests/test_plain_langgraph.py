@@ -57,7 +57,7 @@ def plain_vtg(tools: Toolbox, checkpointer: Any = None) -> Any:
     builder.set_node_defaults(error_handler=finish_at(end))
     builder.add_node("question_reader", QuestionReader())
     builder.add_node("retriever", Retriever(tools.retriever))
-    builder.add_node(writer, ClaimGenerator(tools.llm))
+    builder.add_node(writer, ClaimGenerator(tools.llm, answerability=tools.answerability))
     builder.add_node("citation_generator", CitationGenerator(tools.llm))
     builder.add_node("generation_verifier", GenerationVerifier(tools.entailment))
     builder.add_node("memory_verifier", MemoryVerifier(tools.entailment))

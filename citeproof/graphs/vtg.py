@@ -133,7 +133,9 @@ def writing_nodes(tools: Toolbox) -> dict[str, Node]:
         "answerability_verifier": AnswerabilityVerifier(
             tools.llm_for("judge"), tools.retriever, tools.answerability
         ),
-        "claim_generator": ClaimGenerator(tools.llm_for("claim_generator")),
+        "claim_generator": ClaimGenerator(
+            tools.llm_for("claim_generator"), answerability=tools.answerability
+        ),
         "citation_generator": CitationGenerator(tools.llm_for("citation_generator")),
         "answerer": Answerer(tools.llm_for("answerer"), from_claims=True),
     }

@@ -6,10 +6,13 @@ import pytest
 
 from citeproof import Claim, Verdict
 from citeproof.agents.claim_generator import STATES, ClaimGenerator, sentences
+from citeproof.errors import VerifierOutageError
 from citeproof.state import Draft
+from citeproof.testing import TableEntailment
+from citeproof.tools.entailment import Pair
 from citeproof.tools.llm.model import LLM
-from tests.agents.one_node import asking
-from tests.agents.states import CLAIM, state
+from tests.agents.one_node import asking, noted
+from tests.agents.states import BUILT, CLAIM, LIT, B, claim, state
 
 LONG = "The tall stone tower on the northern headland was lit in 1871"  # as if it were wrapped
 
@@ -44,6 +47,39 @@ async def test_what_is_written_already_is_passed_over() -> None:
     node, _ = asking(ClaimGenerator, f"{CLAIM} It was lit in 1871.")
     draft = (await node(state(draft=None, claims=accepted)))["draft"]
     assert draft == Draft(text="It was lit in 1871.")
+
+
+@pytest.mark.parametrize(
+    ("reply", "accepted", "score", "drafted"),
+    [
+        (LIT, [BUILT], 0.3, False),
+        (LIT, [BUILT], 0.4, True),
+        (LIT, [], 0.3, True),
+        ("It was first lit in 1871.", [BUILT], 0.3, True),
+    ],
+)
+async def test_an_answer_ends_where_only_a_passage_is_copied_on(
+    reply: str, accepted: list[str], score: float, drafted: bool
+) -> None:
+    scored = TableEntailment(lambda *_: score, threshold=0.5)
+    given = state(draft=None, claims=[claim(text) for text in accepted])
+    node, _ = asking(ClaimGenerator, reply, answerability=scored)
+    assert bool((await node(given))["draft"]) is drafted
+    pair = Pair(B.premise, "Who built the tower?")
+    assert scored.pairs == ([pair] if reply == LIT and accepted else [])
+    node, _ = asking(ClaimGenerator, reply, answerability=scored, check_answer=False)
+    assert (await node(given))["draft"]
+
+
+async def test_an_outage_of_the_verifier_ends_no_answer() -> None:
+    def fail(*_: str) -> float:
+        raise VerifierOutageError("down")
+
+    down = TableEntailment(fail)
+    node, _ = asking(ClaimGenerator, LIT, answerability=down)
+    update, notes = await noted(node(state(draft=None, claims=[claim(BUILT)])))
+    assert update["draft"].text == LIT
+    assert notes == ["whether a sentence answers the question was not checked: down."]
 
 
 @pytest.mark.parametrize(
