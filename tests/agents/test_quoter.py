@@ -155,3 +155,30 @@ async def test_an_outage_leaves_the_claim() -> None:
         raise VerifierOutageError("no server")
 
     assert await Quoter(TableEntailment(fail))(in_doubt()) == {}
+
+
+async def test_no_single_sentence_replaces_a_claim_that_sums_up_a_list() -> None:
+    gains = "WAL is faster. Readers do not block writers. WAL needs fewer fsync operations."
+    passage = Passage(id="a", title="WAL", text=gains)
+    asked: Any = {"passage": passage, "question": "What are the advantages?"}
+    summed_up = "It is faster, needs fewer fsync operations, and readers do not block writers."
+    assert await quote(in_doubt(summed_up, **asked), "WAL") is None
+    draft = await quote(in_doubt("It needs fewer fsync operations.", **asked), "WAL")
+    assert draft is not None
+    assert draft.text == "WAL needs fewer fsync operations."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "To reconcile:\n- after each, compare the balance of the bank",
+        "Bank manual\n\nNothing else is said here.",
+        "Mark  Balance   State\n---------------------\nOne   bank      right",
+    ],
+)
+async def test_a_part_of_a_sentence_a_heading_or_a_drawn_table_replaces_no_proved_claim(
+    text: str,
+) -> None:
+    passage = Passage(id="a", title="Reconciling", text=text)
+    given = in_doubt("Compare the balance of the bank.", passage=passage, question="How?")
+    assert await quote(given, "bank", "Bank", "balance") is None
