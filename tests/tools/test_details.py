@@ -69,6 +69,7 @@ def test_an_hour_is_the_same_in_other_forms(premise: str, claim: str, missing: l
         ("Run it with --force.", ["--force"]),
         ("It reads /etc/tokens.conf and /etc/fstab.", ["/etc/fstab"]),
         ("Write `SELECT 1` then.", ["SELECT 1"]),
+        ("Call `ken_bytes()`.", ["ken_bytes()"]),
         ("He and/or she won 3-2 in 1990-1991, e.g. with a U.S.-based team.", []),
     ],
 )

@@ -63,7 +63,7 @@ def missing_code(premise: str, claim: str) -> list[str]:
 
     Nobody paraphrases them, so a premise without such a name does not state the claim.
     """
-    known = premise.lower()
+    known = set(re.findall(r"\w+", premise.lower()))
     return [
         name
         for name in ("".join(found) for found in _CODE.findall(claim))
