@@ -27,12 +27,19 @@ BLOCK = 2000
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n\s*")
 _LINE_END = re.compile(r"\n")
+_SECTION = re.compile(r"\d{1,2}(?:\.\d{1,2})+\.?\s+[A-Z][^.!?:;\n]*\n(?=[A-Z])")
+"""A numbered heading on its own line, as in `11.2 Linear models`."""
+# "This would typically be done with", and the command stands by itself below.
+_UNFINISHED = re.compile(
+    r"\b(?:an?|and|are|as|by|for|from|in|is|of|or|run|the|to|type|use|using|via|with)\s*\Z", re.I
+)
 LIST_ITEM = re.compile(
     r"\s*(?:[-*+•◦‣▪●|>#]\s|o\t|(?:\d{1,3}[.)]|[a-zA-Z][.)]|[ivx]{2,5}[.)]|[IVX]{2,5}\))\s)"
 )
 """The beginning of a list item. Word writes a bullet as `o` and a tab."""
-_ROW = re.compile(r"(?:[^:;\n]{1,80}: )?[^;\n]+; [^:;\n]{1,80}: ")
-"""The beginning of a table row that `tables.row_lines` wrote: `North; 2020: 12 crowns`."""
+_ROW = re.compile(r"(?:[^:;\n]{1,80}: )?[^;\n]+; [^:;\n]{1,80}: |[^:;.!?\n]{1,60}: \S")
+"""The beginning of a table row that `tables.row_lines` wrote: `North; 2020: 12 crowns`, or with two
+columns `payee: a name`."""
 _PLAIN_END = re.compile(r"[.!?…。！？।؟۔]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")
 # "It closed.[3]:12 Then", "It closed.[citation needed] Then": sentencex finds no end there.
 _MARKED_END = re.compile(
@@ -82,7 +89,8 @@ def split(text: str) -> list[Span]:
     """Split `text` into sentences, which together hold everything but white space.
 
     A sentence ends at a blank line, before a list item and after a short line, even without a full
-    stop. A line break inside running text does not end one.
+    stop, unless its last word is one such as "with" or "to". A line break inside running text does
+    not end one.
     """
     spans: list[Span] = []
     for start, end in _blocks(text):
@@ -106,7 +114,11 @@ def starts(text: str) -> list[int]:
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Yield paragraphs, list items and separate lines, none longer than `BLOCK`."""
     start = 0
-    gaps = [match.span() for match in _PARAGRAPH_END.finditer(text)]
+    gaps = [
+        match.span()
+        for match in _PARAGRAPH_END.finditer(text)
+        if not _UNFINISHED.search(text, max(0, match.start() - 12), match.start())
+    ]
     for end, following in [*gaps, (len(text), len(text))]:
         line = start
         for match in _LINE_END.finditer(text, start, end):
@@ -121,6 +133,10 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 def _ends_block(text: str, line: int, stop: int, after: int) -> bool:
     """Whether the line break at `stop` separates two sentences."""
     if LIST_ITEM.match(text, after, after + 12):
+        return True
+    if _UNFINISHED.search(text, max(0, stop - 12), stop):
+        return False
+    if _SECTION.match(text, line, after + 1):
         return True
     if _ROW.match(text, line, stop) and _ROW.match(text, after):
         return True

@@ -55,6 +55,18 @@ def texts(text: str) -> list[str]:
                 "He never saw it.",
             ],
         ),
+        (
+            "This would typically be done with\n\ngit add x\n\nAfter that, type\n$ git push",
+            ["This would typically be done with\n\ngit add x", "After that, type\n$ git push"],
+        ),
+        (
+            "11.2 Linear models that are fitted to observations\nThe basic function is lm().",
+            ["11.2 Linear models that are fitted to observations", "The basic function is lm()."],
+        ),
+        (
+            "info: a string of characters that are printed in the list\npayee: the name of it",
+            ["info: a string of characters that are printed in the list", "payee: the name of it"],
+        ),
         ("这是一个句子。这是第二个。", ["这是一个句子。", "这是第二个。"]),
         ("मीनार ऊँची है। पुल नया है।", ["मीनार ऊँची है।", "पुल नया है।"]),
         ("هل هو عالٍ؟ نعم، هو عالٍ.", ["هل هو عالٍ؟", "نعم، هو عالٍ."]),
