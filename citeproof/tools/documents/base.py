@@ -23,6 +23,8 @@ TERM = 7
 """Level of the name of a list or definition: below all headings."""
 _MOST_NAME = 300
 """Characters of a title or heading."""
+_NUMBER = re.compile(r"\s*\d+(?:\.\d+)*\.?\s+")
+_GENERIC = re.compile(r"\s+(?:user manual|manual page|documentation)\s*$", re.IGNORECASE)
 _JUNK = re.compile(
     r"^(?:microsoft word\b|word document$|untitled|powerpoint|pr[eé]sentation\d*$|unbenannt"
     r"|slide \d*$|document\d*$|\W*$)|\.(?:docx?|tex|dvi|indd|pdf|pptx?|odt)$",
@@ -151,10 +153,17 @@ def short_name(name: str) -> str:
 
 
 def _repeats(name: str, title: str) -> bool:
-    """Return whether a heading repeats the title, like `Locks` under `Locks - The manual`."""
-    plain, whole_title = " ".join(name.split()).casefold(), " ".join(title.split()).casefold()
-    rest = whole_title[len(plain) :].lstrip()
-    return whole_title.startswith(plain) and not rest[:1].isalnum()
+    """Return whether a heading only repeats the title, or a part of it.
+
+    >>> _repeats("1. Locks", "Locks - The manual"), _repeats("Locks in use", "Locks")
+    (True, False)
+    >>> _repeats("Questions", "Asked Questions"), _repeats("git(1) Manual Page", "git(1)")
+    (True, True)
+    """
+    heading = _GENERIC.sub("", _NUMBER.sub("", name, count=1))
+    words = (re.findall(r"\w+", text.casefold()) for text in (heading, title))
+    said, whole_title = (f" {' '.join(some)} " for some in words)
+    return whole_title.startswith(said) or whole_title.endswith(said)
 
 
 def whole(text: str) -> str:
