@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import doctest
 import inspect
 import re
 import runpy
@@ -12,6 +13,7 @@ import tomllib
 import unicodedata
 from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ from tests.integrations.test_mcp_server import over_http
 from tests.memory.fakes import WordEmbeddings
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "citeproof"
 PAGES = sorted(
     path.relative_to(ROOT)
     for path in (
@@ -568,3 +571,15 @@ def test_every_page_with_programs_is_run() -> None:
     run = set(re.findall(r'run\("(docs/[\w-]+\.md)"', Path(__file__).read_text("utf-8")))
     pages = {str(page) for page in having("python") if page.parts[0] == "docs"}
     assert pages - run == {"docs/studio.md"}
+
+
+@pytest.mark.parametrize(
+    "module",
+    [file for file in sorted(PACKAGE.rglob("*.py")) if ">>> " in file.read_text("utf-8")],
+    ids=lambda file: file.stem,
+)
+def test_the_examples_in_docstrings_hold(module: Path) -> None:
+    name = ".".join(module.relative_to(PACKAGE.parent).with_suffix("").parts)
+    result = doctest.testmod(import_module(name.removesuffix(".__init__")))
+    assert result.attempted
+    assert not result.failed
