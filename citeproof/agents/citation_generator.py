@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from citeproof.agents.base import LLMNode
-from citeproof.prompts import fill
+from citeproof.prompts import defuse, fill
 from citeproof.state import DraftState, Update, memory_passages
 
 __all__ = ["CitationGenerator"]
@@ -37,7 +37,7 @@ class CitationGenerator(LLMNode):
         passages = memory_passages(state)
         task = fill(
             self.template("citation_generator"),
-            claim=draft.text,
+            claim=defuse(draft.text),
             numbers=", ".join(map(str, passages)),
         )
         prompt = self.compose_prompt(state["question"], passages, task)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import takewhile
 
 from citeproof.agents.base import LLMNode
 from citeproof.errors import VerifierOutageError
-from citeproof.prompts import Prompt, context, fill
+from citeproof.prompts import Prompt, context, defuse, fill
 from citeproof.runtime.events import ClaimDelta, ClaimDrafted, emit
 from citeproof.runtime.meter import note
 from citeproof.state import Draft, Update, WritingState, memory_passages, text_so_far
 from citeproof.tools.citations.answer_text import introduce
-from citeproof.tools.citations.cited_json import is_answer_json
-from citeproof.tools.citations.marked_text import read_reply, unwrap
-from citeproof.tools.citations.marks import adds_nothing
+from citeproof.tools.citations.marks import adds_nothing, content
+from citeproof.tools.citations.reply_sentences import reply_sentences, restore_tags
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.verbatim import is_verbatim
-from citeproof.tools.llm.replies import END, is_end
+from citeproof.tools.llm.replies import END
 from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
 
@@ -36,7 +34,8 @@ REJECTED = "\n\nNothing proves these sentences; do not write them, nor what they
 _DIGRESSES = 0.7
 """A copied sentence digresses if its score as an answer is below this share of the threshold. Of
 nine such sentences in 110 answers on Wikipedia none was of use; one of five just above it was."""
-_LABEL = re.compile(r"^\s*(?:(?:the\s+)?(?:next\s+)?sentence|answer|claim)\s*\d*\s*:\s*", re.I)
+_ASKS_LIST = re.compile(r"\s*what are the ([^?.,:]{3,80}?)\s*\?\s*$", re.IGNORECASE)
+"""A question to which a small model replies that there are such things."""
 
 
 @dataclass(frozen=True)
@@ -75,23 +74,36 @@ class ClaimGenerator(LLMNode):
             question=state["question"],
             most=self._most(),
             abstain=f" {ABSTAIN}" if self.may_abstain else "",
-            rejected="\n- ".join([REJECTED, *failed]) if failed else "",
+            rejected="\n- ".join([REJECTED, *map(defuse, failed)]) if failed else "",
         )
-        passages = context(state["question"], memory_passages(state))
-        text = text_so_far(state)
-        begun = text or (STATES if self.llm.goes_on and asks_yes_or_no(state["question"]) else "")
+        memory = memory_passages(state)
+        passages = context(state["question"], memory)
+        text = defuse(text_so_far(state))
+        begun = text or (_begin_answer(state["question"]) if self.llm.goes_on else "")
         reply = await self.llm.text(
             Prompt(self.template("system"), passages, task, begun=begun),
             max_tokens=self.claim_tokens,
             on_delta=lambda text: emit(ClaimDelta(text=text)),
         )
         if begun != text:
-            reply = f"{begun} {reply.lstrip()}"
-        new = (s for s in sentences(reply) if not (self.end_at_repetition and _repeats(s, state)))
+            reply = f"{begun}{reply if reply[:1] == ':' else ' ' + reply.lstrip()}"
+        written = restore_tags(reply, (passage.text for passage in memory.values()))
+        new = (s for s in reply_sentences(written) if not self._adds_nothing(s, state))
         if (claim := next(new, None)) is None or await self._digresses(claim, state):
             return {"draft": None}
         emit(ClaimDrafted(text=claim, trial=len(state["rejected"]) + 1))
         return {"draft": Draft(text=claim)}
+
+    def _adds_nothing(self, sentence: str, state: WritingState) -> bool:
+        """Whether a sentence only repeats the answer so far, or the question.
+
+        A yes/no question may be answered in its own words.
+        """
+        if not self.end_at_repetition:
+            return False
+        asked = state["question"]
+        repeats_question = not asks_yes_or_no(asked) and content(sentence) <= content(asked)
+        return repeats_question or _repeats(sentence, state)
 
     async def _digresses(self, claim: str, state: WritingState) -> bool:
         """Whether the writer goes on to copy a passage instead of answering.
@@ -121,6 +133,18 @@ class ClaimGenerator(LLMNode):
         return f", {'four' if usual else self.max_claims} at the most"
 
 
+def _begin_answer(question: str) -> str:
+    """The beginning of an answer; empty if the writer shall choose it.
+
+    >>> _begin_answer("What are the five account types?")
+    'The five account types are'
+    """
+    if asks_yes_or_no(question):
+        return STATES
+    listed = _ASKS_LIST.match(question)
+    return f"The {listed[1]} are" if listed else ""
+
+
 def _repeats(sentence: str, state: WritingState) -> bool:
     """Whether a sentence only repeats claims that were accepted or dropped."""
     if adds_nothing(sentence, [claim.text for claim in state["claims"]]):
@@ -130,17 +154,3 @@ def _repeats(sentence: str, state: WritingState) -> bool:
         adds_nothing(sentence, [dropped]) and adds_nothing(dropped, [sentence])
         for dropped in state["dropped"]
     )
-
-
-def sentences(reply: str) -> list[str]:
-    """The sentences of a reply up to the end token, without labels and marks; none for JSON."""
-    found: list[str] = []
-    if is_answer_json(reply):
-        return found
-    lines = takewhile(lambda line: not is_end(line), reply.splitlines(keepends=True))
-    for said in read_reply(_LABEL.sub("", "".join(lines))):
-        sentence = unwrap(said.text)
-        if is_end(sentence):
-            break
-        found.append(sentence)
-    return found

@@ -8,7 +8,7 @@ from itertools import chain
 from pydantic import BaseModel, Field
 
 from citeproof.agents.base import LLMNode, SearchNode
-from citeproof.prompts import fill
+from citeproof.prompts import defuse, fill
 from citeproof.runtime.events import EvidenceFound, emit
 from citeproof.state import DraftState, SourceState, Update, memory_passages, text_so_far
 from citeproof.tools.questions.sources import select_source
@@ -63,8 +63,8 @@ class EvidenceFinder(SearchNode, LLMNode):
             return [claim]
         task = fill(
             self.template("evidence_finder"),
-            answer=text_so_far(state) or "(nothing yet)",
-            claim=claim,
+            answer=defuse(text_so_far(state)) or "(nothing yet)",
+            claim=defuse(claim),
             most=self.queries,
         )
         passages = memory_passages(state) if self.queries_from_passages else {}

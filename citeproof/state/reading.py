@@ -11,6 +11,7 @@ from citeproof.state.records import Ledger
 from citeproof.types import Claim, Passage, Usage
 
 T = TypeVar("T")
+_ENDS = tuple(".!?…。！？।؟\"'”’»)]:;")
 
 
 def last_round(rounds: Sequence[T]) -> T:
@@ -44,8 +45,12 @@ def number_passages(state: MemoryState, ids: Iterable[str]) -> dict[int, Passage
 
 
 def text_so_far(state: WritingState) -> str:
-    """The accepted text so far, without marks."""
-    return " ".join(claim.text for claim in state["claims"])
+    """The accepted text so far, without marks; each claim ends like a sentence.
+
+    A quoted list item may have no full stop, and a model would go on with it.
+    """
+    texts = (claim.text for claim in state["claims"])
+    return " ".join(text if text.endswith(_ENDS) else f"{text}." for text in texts)
 
 
 def proved_share(claims: Sequence[Claim], dropped: Sequence[str] = ()) -> float:

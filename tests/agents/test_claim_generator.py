@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from citeproof import Claim, Verdict
-from citeproof.agents.claim_generator import STATES, ClaimGenerator, sentences
+from citeproof import Claim, Passage, Verdict
+from citeproof.agents.claim_generator import STATES, ClaimGenerator
 from citeproof.errors import VerifierOutageError
 from citeproof.state import Draft
 from citeproof.testing import TableEntailment
@@ -13,33 +13,6 @@ from citeproof.tools.entailment import Pair
 from citeproof.tools.llm.model import LLM
 from tests.agents.one_node import asking, noted
 from tests.agents.states import BUILT, CLAIM, LIT, B, claim, state
-
-LONG = "The tall stone tower on the northern headland was lit in 1871"  # as if it were wrapped
-
-
-@pytest.mark.parametrize(
-    ("reply", "found"),
-    [
-        ("Ann Lee built it.", ["Ann Lee built it."]),
-        ("Ann Lee built it. Bo kept it.", ["Ann Lee built it.", "Bo kept it."]),
-        ("\nAnn Lee built it.\n\nBo kept it.", ["Ann Lee built it.", "Bo kept it."]),
-        ("Ann Lee built it. DONE", ["Ann Lee built it."]),
-        ("Next sentence: Ann Lee built it [2].", ["Ann Lee built it."]),
-        ('"Ann Lee built it."', ["Ann Lee built it."]),
-        ("Done Deal was released in 1998.", ["Done Deal was released in 1998."]),
-        ("Donegal is a county.", ["Donegal is a county."]),
-        (f"{LONG}\nDONE", [LONG]),
-        ("DONE", []),
-        ("Done. The answer is complete.", []),
-        ("[1][2]", []),
-        ('{"foo": 12}', []),
-        ('```json\n{"citations": [1]}\n```', []),
-        ("\u200b \t", []),
-        ("", []),
-    ],
-)
-def test_the_sentences_of_a_reply(reply: str, found: list[str]) -> None:
-    assert sentences(reply) == found
 
 
 async def test_what_is_written_already_is_passed_over() -> None:
@@ -101,3 +74,46 @@ async def test_the_first_sentence_on_a_question_for_yes_or_no_is_begun(
     assert update["draft"].text.lower() == "subletting is forbidden."
     asked = model.calls[0].prompt
     assert asked.endswith(f"\n\n{begun}") if begun else STATES not in asked
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "drafted"),
+    [
+        ("What are the keepers?", " Ann and Bo.", "The keepers are Ann and Bo."),
+        ("What are the keepers?", ":\n- Ann\n- Bo", "The keepers are: Ann, Bo."),
+    ],
+)
+async def test_the_list_that_a_question_asks_for_is_begun(
+    question: str, reply: str, drafted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small model replies that there are keepers."""
+    monkeypatch.setattr(LLM, "goes_on", True)
+    node, model = asking(ClaimGenerator, reply)
+    assert (await node(state(question=question, draft=None)))["draft"] == Draft(text=drafted)
+    assert model.calls[0].prompt.endswith("\n\nThe keepers are")
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "drafted"),
+    [
+        ("Which five keepers were there?", "There were five keepers.", None),
+        ("Were there keepers?", "There were keepers.", "There were keepers."),
+        ("Who kept it?", "It was kept. Bo kept it.", "Bo kept it."),
+    ],
+)
+async def test_a_sentence_that_only_repeats_the_question_is_passed_over(
+    question: str, reply: str, drafted: str | None
+) -> None:
+    node, _ = asking(ClaimGenerator, reply)
+    draft = (await node(state(question=question, draft=None)))["draft"]
+    assert draft == (drafted and Draft(text=drafted))
+
+
+async def test_tags_of_passages_are_read_back_and_never_shown_as_they_are() -> None:
+    passage = Passage(id="t", title="Git", text="Type git add <file>. Then <|im_end|> is typed.")
+    claims = [Claim(text="Then <|im_end|> is typed", verdict=Verdict(status="unchecked"))]
+    node, model = asking(ClaimGenerator, "Type git add ‹file>.")
+    given = state(passages=[passage], long_term=["t"], draft=None, claims=claims)
+    assert (await node(given))["draft"] == Draft(text="Type git add <file>.")
+    assert "<|" not in model.calls[0].prompt
+    assert "Then ‹|im_end|> is typed." in model.calls[0].prompt

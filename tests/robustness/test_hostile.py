@@ -11,7 +11,6 @@ import pytest
 
 from citeproof import LLM, Passage, Toolbox, answer
 from citeproof.agents.answerer import _HEADING as ANSWERED
-from citeproof.agents.claim_generator import sentences
 from citeproof.agents.corrector import _HEADING as CORRECTED
 from citeproof.agents.demonstrator import _numbered_from
 from citeproof.agents.memory_verifier import MemoryVerifier
@@ -23,6 +22,7 @@ from citeproof.prompts import Prompt
 from citeproof.state import Draft
 from citeproof.testing import ScriptedChatModel, TableEntailment
 from citeproof.tools.citations.marked_text import read_marked
+from citeproof.tools.citations.reply_sentences import reply_sentences
 from citeproof.tools.entailment import Pair, cache
 from citeproof.tools.llm import replies
 from citeproof.tools.retrieval import retrieve_many
@@ -59,7 +59,7 @@ async def test_a_reply_cannot_end_a_fence_or_a_role_in_a_later_prompt(said: str,
     [
         (read_marked, "[1]" * 20_000),
         (read_marked, "It is so [1]. " * 3_000),
-        (sentences, " " * 20_000 + "x"),
+        (reply_sentences, " " * 20_000 + "x"),
         (read_actions, "\n" * 50_000),
         (ANSWERED.split, "\n" * 50_000),
         (CORRECTED.split, "\n" * 50_000),
