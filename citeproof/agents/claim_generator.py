@@ -34,6 +34,11 @@ REJECTED = "\n\nNothing proves these sentences; do not write them, nor what they
 _DIGRESSES = 0.7
 """A copied sentence digresses if its score as an answer is below this share of the threshold. Of
 nine such sentences in 110 answers on Wikipedia none was of use; one of five just above it was."""
+_ASKS_HOW = re.compile(
+    r"\s*how (?:to|(?:do|can|could|should|would|does) (?:I|we|you|one)) ([^?]{3,100}?)\s*\?\s*$",
+    re.I,
+)
+_MINE = re.compile(r"\b(?:my|our)\b")
 _ASKS_LIST = re.compile(r"\s*what are the ([^?.,:]{3,80}?)\s*\?\s*$", re.IGNORECASE)
 """A question to which a small model replies that there are such things."""
 
@@ -97,13 +102,14 @@ class ClaimGenerator(LLMNode):
     def _adds_nothing(self, sentence: str, state: WritingState) -> bool:
         """Whether a sentence only repeats the answer so far, or the question.
 
-        A yes/no question may be answered in its own words.
+        A yes/no question may be answered in its own words. A step with a single word of its own is
+        one such as "Open GnuCash."
         """
         if not self.end_at_repetition:
             return False
         asked = state["question"]
-        repeats_question = not asks_yes_or_no(asked) and content(sentence) <= content(asked)
-        return repeats_question or _repeats(sentence, state)
+        least = 0 if asks_yes_or_no(asked) else 2 if _ASKS_HOW.match(asked) else 1
+        return len(content(sentence) - content(asked)) < least or _repeats(sentence, state)
 
     async def _digresses(self, claim: str, state: WritingState) -> bool:
         """Whether the writer goes on to copy a passage instead of answering.
@@ -138,11 +144,16 @@ def _begin_answer(question: str) -> str:
 
     >>> _begin_answer("What are the five account types?")
     'The five account types are'
+    >>> _begin_answer("How do I reconcile my account?")
+    'To reconcile your account,'
     """
     if asks_yes_or_no(question):
         return STATES
-    listed = _ASKS_LIST.match(question)
-    return f"The {listed[1]} are" if listed else ""
+    if listed := _ASKS_LIST.match(question):
+        return f"The {listed[1]} are"
+    if asked := _ASKS_HOW.match(question):
+        return f"To {_MINE.sub('your', asked[1])},"
+    return ""
 
 
 def _repeats(sentence: str, state: WritingState) -> bool:

@@ -36,10 +36,13 @@ sums up a list; an item of the list is no replacement. For each of 17 claims on 
 rightly replaced, a sentence has 0.75 or more."""
 _DRAWN = re.compile(r"[-=_~]{4,}|\S(?: {3,}|\t+ *)\S")
 """Matches a table or picture drawn with characters, which a line of an answer cannot show."""
-_FRAGMENT = re.compile(r"[a-z][^:;]*\Z")
-"""Matches an item of a list that goes on with the sentence above it."""
+_SENTENCE = re.compile(r"[^a-z].*[.!?…。！？।؟][\"'”’»)\]]*\Z|.*[^:]: ?[^:]", re.DOTALL)
+"""Matches a whole sentence or the row of a table, not a heading or an item of a list."""
 _FEWEST = 4
 """Fewest words of a quote; one with fewer is a heading."""
+_SHORT = 3
+"""Fewest content words of a failed claim that gives way to a quote. "Open HomeBank." has two, and
+any sentence on opening something would do."""
 _LONGEST = 600
 """Maximum length of a quote, in characters."""
 
@@ -97,11 +100,12 @@ class Quoter(Node):
         A quote is related to the claim if it is the nearest sentence, or if it shares a word with
         the claim that is not in the question. Other quotes must answer with a higher score.
         Related quotes go first, then those with all names and numbers of the claim, then the
-        nearest. A claim that sums up many sentences has no quote, nor is one that is proved
-        replaced by a part of a sentence.
+        nearest. A claim that sums up many sentences has no quote; one that is proved is
+        replaced only by a whole sentence.
         """
         claim, question = draft.text, state["question"]
         accepted = [other.text for other in state["claims"]]
+        is_failed = draft.verdict is not None and draft.verdict.failed
         nearest = " ".join(supporting_sentence(passage, claim).split())
         added = content(claim) - content(f"{question} {passage.title}")
         limit = self.answerability.threshold if self.answerability else 0.0
@@ -120,11 +124,11 @@ class Quoter(Node):
             has_all = not missing_details(f"{question}\n{quote.premise}", claim)
             return is_related(quote), has_all, is_nearest(quote), score
 
-        if _sums_up(added, passage):
+        if _sums_up(added, passage) or (is_failed and len(content(claim)) < _SHORT):
             return None
         quotes = list(_useful(passage, claim, accepted))
-        if draft.verdict is not None and not draft.verdict.failed:
-            quotes = [quote for quote in quotes if not _FRAGMENT.match(quote.text)]
+        if not is_failed:
+            quotes = [quote for quote in quotes if _SENTENCE.match(quote.text)]
         scores = await self._scores(question, [quote.premise for quote in quotes])
         answering = [one for one in zip(quotes, scores, strict=True) if answers(*one)]
         return max(answering, key=rank)[0] if answering else None
@@ -158,7 +162,7 @@ def _useful(passage: Passage, claim: str, accepted: Sequence[str]) -> Iterator[Q
             and len(quote.text.split()) >= _FEWEST
             and not _DRAWN.search(passage.text, quote.start, quote.end)
             and not _ANNOUNCES.search(quote.text)
-            and not missing_code(quote.premise, claim)
+            and not missing_code(quote.text, claim)
             and not adds_nothing(quote.text, accepted)
         ):
             yield quote

@@ -77,20 +77,27 @@ async def test_the_first_sentence_on_a_question_for_yes_or_no_is_begun(
 
 
 @pytest.mark.parametrize(
-    ("question", "reply", "drafted"),
+    ("question", "begun", "reply", "drafted"),
     [
-        ("What are the keepers?", " Ann and Bo.", "The keepers are Ann and Bo."),
-        ("What are the keepers?", ":\n- Ann\n- Bo", "The keepers are: Ann, Bo."),
+        ("What are the keepers?", "The keepers are", " Ann and Bo.", "The keepers are Ann and Bo."),
+        ("What are the keepers?", "The keepers are", ":\n- Ann\n- Bo", "The keepers are: Ann, Bo."),
+        (
+            "How can I light my lamp?",
+            "To light your lamp,",
+            " take a match.",
+            "To light your lamp, take a match.",
+        ),
+        ("How to light it?", "To light it,", ":\n1. Take a match.\n2. Wait.", "Take a match."),
     ],
 )
-async def test_the_list_that_a_question_asks_for_is_begun(
-    question: str, reply: str, drafted: str, monkeypatch: pytest.MonkeyPatch
+async def test_the_answer_to_a_question_for_a_list_or_for_steps_is_begun(
+    question: str, begun: str, reply: str, drafted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A small model replies that there are keepers."""
+    """Otherwise a small model replies that there are keepers, or announces steps."""
     monkeypatch.setattr(LLM, "goes_on", True)
     node, model = asking(ClaimGenerator, reply)
     assert (await node(state(question=question, draft=None)))["draft"] == Draft(text=drafted)
-    assert model.calls[0].prompt.endswith("\n\nThe keepers are")
+    assert model.calls[0].prompt.endswith(f"\n\n{begun}")
 
 
 @pytest.mark.parametrize(
@@ -99,6 +106,7 @@ async def test_the_list_that_a_question_asks_for_is_begun(
         ("Which five keepers were there?", "There were five keepers.", None),
         ("Were there keepers?", "There were keepers.", "There were keepers."),
         ("Who kept it?", "It was kept. Bo kept it.", "Bo kept it."),
+        ("How do I pay in Tern?", "Open Tern. Press the Pay button.", "Press the Pay button."),
     ],
 )
 async def test_a_sentence_that_only_repeats_the_question_is_passed_over(

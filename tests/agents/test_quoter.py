@@ -119,13 +119,14 @@ async def test_the_sentence_with_the_names_and_numbers_of_the_claim_goes_first()
     [
         ("The zone is set with tzconf. The following sets the zone:", "The zone is set so."),
         ("The zone of the system can be chosen.", "The zone is set by `dpkg-tz zone`."),
+        ("Name of the zone that shall be set now.", "The zone is set by `dpkg-tz zone`."),
         ("The clock is right. " + "The zone of it " * 50 + "is set.", "The zone is set."),
     ],
 )
 async def test_what_leads_on_lacks_the_command_or_is_long_is_not_quoted(
     text: str, claim: str
 ) -> None:
-    passage = Passage(id="a", title="Time", text=text)
+    passage = Passage(id="a", title="Time and dpkg-tz", text=text)
     given = in_doubt(claim, passage=passage, question="How is the clock adjusted?")
     draft = await quote(given, "zone")
     assert draft is None or draft.text == "The zone is set with tzconf."
@@ -173,6 +174,7 @@ async def test_no_single_sentence_replaces_a_claim_that_sums_up_a_list() -> None
     [
         "To reconcile:\n- after each, compare the balance of the bank",
         "Bank manual\n\nNothing else is said here.",
+        "Using the Bank to compare the balance\n\nNothing else is said here.",
         "Mark  Balance   State\n---------------------\nOne   bank      right",
     ],
 )
@@ -182,3 +184,13 @@ async def test_a_part_of_a_sentence_a_heading_or_a_drawn_table_replaces_no_prove
     passage = Passage(id="a", title="Reconciling", text=text)
     given = in_doubt("Compare the balance of the bank.", passage=passage, question="How?")
     assert await quote(given, "bank", "Bank", "balance") is None
+
+
+async def test_a_failed_claim_of_two_words_is_not_replaced() -> None:
+    """Any sentence on opening something would do for "Open HomeBank."."""
+    text = "When you open an old file, choose a currency."
+    passage = Passage(id="a", title="HomeBank", text=text)
+    for said, replaced in (("Open HomeBank.", False), ("Open an old file.", True)):
+        draft = Draft(text=said, cited=("a",), verdict=failed(0.5))
+        given = in_doubt(passage=passage, question="How do I start?", draft=draft)
+        assert (await quote(given, "currency") is not None) is replaced

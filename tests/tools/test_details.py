@@ -70,9 +70,12 @@ def test_an_hour_is_the_same_in_other_forms(premise: str, claim: str, missing: l
         ("It reads /etc/tokens.conf and /etc/fstab.", ["/etc/fstab"]),
         ("Write `SELECT 1` then.", ["SELECT 1"]),
         ("Call `ken_bytes()`.", ["ken_bytes()"]),
+        ("Press Ctrl+T for one, not Ctrl+Z or Ctrl-Shift-T.", ["Ctrl+Z", "Ctrl-Shift-T"]),
         ("He and/or she won 3-2 in 1990-1991, e.g. with a U.S.-based team.", []),
     ],
 )
 def test_code_is_copied_or_missing(claim: str, missing: list[str]) -> None:
-    premise = "Title: The secrets module\nUse token_bytes([nbytes]), set in /etc/tokens.conf."
+    premise = (
+        "Title: The secrets module\nUse token_bytes([nbytes]), set in /etc/tokens.conf, or Ctrl-T."
+    )
     assert missing_code(premise, claim) == missing

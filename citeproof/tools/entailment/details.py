@@ -28,6 +28,7 @@ _CODE = re.compile(
     r"`([^`]+)`"
     r"|(?<![\w/.-])("
     r"--[a-z][\w-]*"  # an option
+    r"|(?:Ctrl|Strg|Alt|Shift|Cmd|Meta|Super)(?:[+-]\w+)+"  # a combination of keys
     r"|/(?:[\w.~-]+/)+[\w.-]*\w"  # a path
     r"|(?:\w+\.)*\w*[a-z]\w*_\w+(?:\.\w+)*|[a-z]\w+(?:\.\w\w+)+|[a-z]\w*\(\)"
     r")"
@@ -59,16 +60,22 @@ def missing_details(premise: str, claim: str) -> list[str]:
 
 
 def missing_code(premise: str, claim: str) -> list[str]:
-    """Return names in code that the premise lacks: `token_bytes()`, `--force`, `/etc/fstab`.
+    """Return names in code that the premise lacks: `token_bytes()`, `--force`, `Ctrl+Z`.
 
     Nobody paraphrases them, so a premise without such a name does not state the claim.
     """
-    known = set(re.findall(r"\w+", premise.lower()))
-    return [
-        name
-        for name in ("".join(found) for found in _CODE.findall(claim))
-        if any(len(word) > 1 and word not in known for word in re.findall(r"\w+", name.lower()))
-    ]
+    known = _code_words(premise)
+    names = ("".join(found) for found in _CODE.findall(claim))
+    return [name for name in names if not _code_words(name) <= known]
+
+
+def _code_words(text: str) -> set[str]:
+    """Return the words of more than a letter, and the combinations of keys."""
+    plain = text.lower()
+    keys = re.findall(r"\w{2,}(?:[+-]\w+)*[+-]\w\b", plain)
+    return {word for word in re.findall(r"\w+", plain) if len(word) > 1} | {
+        key.replace("-", "+") for key in keys
+    }
 
 
 def _missing_numbers(premise: str, claim: str) -> list[str]:
