@@ -159,7 +159,7 @@ async def test_an_outage_leaves_the_claim() -> None:
 
 
 async def test_no_single_sentence_replaces_a_claim_that_sums_up_a_list() -> None:
-    gains = "WAL is faster. Readers do not block writers. WAL needs fewer fsync operations."
+    gains = "- WAL is faster\n- Readers do not block writers.\n- WAL needs fewer fsync operations."
     passage = Passage(id="a", title="WAL", text=gains)
     asked: Any = {"passage": passage, "question": "What are the advantages?"}
     summed_up = "It is faster, needs fewer fsync operations, and readers do not block writers."
@@ -167,6 +167,18 @@ async def test_no_single_sentence_replaces_a_claim_that_sums_up_a_list() -> None
     draft = await quote(in_doubt("It needs fewer fsync operations.", **asked), "WAL")
     assert draft is not None
     assert draft.text == "WAL needs fewer fsync operations."
+
+
+async def test_a_claim_that_mixes_other_sentences_is_replaced_by_one() -> None:
+    effects = (
+        "Common: a headache, a dry mouth. Uncommon: dizziness, nausea. Rare: a fast heartbeat."
+    )
+    passage = Passage(id="a", title="Norvalin", text=effects)
+    mixed = "Common effects are a headache, a dry mouth, dizziness, nausea and a fast heartbeat."
+    given = in_doubt(mixed, passage=passage, question="What are common effects?")
+    draft = await quote(given, "headache")
+    assert draft is not None
+    assert draft.text == "Common: a headache, a dry mouth."
 
 
 @pytest.mark.parametrize(

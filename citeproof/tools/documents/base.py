@@ -23,7 +23,8 @@ TERM = 7
 """Level of the name of a list or definition: below all headings."""
 _MOST_NAME = 300
 """Characters of a title or heading."""
-_NUMBER = re.compile(r"\s*\d+(?:\.\d+)*\.?\s+")
+_NUMBER = re.compile(r"^\s*\d+(?:\.\d+)*\.?\s+")
+_WORD = re.compile(r"\w+")
 _GENERIC = re.compile(r"\s+(?:user manual|manual page|documentation)\s*$", re.IGNORECASE)
 _JUNK = re.compile(
     r"^(?:microsoft word\b|word document$|untitled|powerpoint|pr[eé]sentation\d*$|unbenannt"
@@ -159,11 +160,14 @@ def _repeats(name: str, title: str) -> bool:
     (True, False)
     >>> _repeats("Questions", "Asked Questions"), _repeats("git(1) Manual Page", "git(1)")
     (True, True)
+    >>> _repeats("Norvalin 20 mg", "Norvalin 20 mg"), _repeats("20 mg", "Norvalin 20 mg")
+    (True, True)
     """
-    heading = _GENERIC.sub("", _NUMBER.sub("", name, count=1))
-    words = (re.findall(r"\w+", text.casefold()) for text in (heading, title))
-    said, whole_title = (f" {' '.join(some)} " for some in words)
-    return whole_title.startswith(said) or whole_title.endswith(said)
+    *said, whole_title = (
+        f" {' '.join(_WORD.findall(text.casefold()))} "
+        for text in (name, _GENERIC.sub("", _NUMBER.sub("", name)), title)
+    )
+    return any(whole_title.startswith(one) or whole_title.endswith(one) for one in said)
 
 
 def whole(text: str) -> str:
