@@ -38,7 +38,8 @@ _ASKS_HOW = re.compile(
     r"\s*how (?:to|(?:do|can|could|should|would|does) (?:I|we|you|one)) ([^?]{3,100}?)\s*\?\s*$",
     re.I,
 )
-_MINE = re.compile(r"\b(?:my|our)\b")
+_ASKER = {"my": "your", "our": "your", "I": "you", "we": "you", "me": "you", "am": "are"}
+_OF_ASKER = re.compile(rf"\b(?:{'|'.join(_ASKER)})\b")
 _ASKS_LIST = re.compile(r"\s*what are the ([^?.,:]{3,80}?)\s*\?\s*$", re.IGNORECASE)
 """A question to which a small model replies that there are such things."""
 
@@ -85,6 +86,8 @@ class ClaimGenerator(LLMNode):
         passages = context(state["question"], memory)
         text = defuse(text_so_far(state))
         begun = text or (_begin_answer(state["question"]) if self.llm.goes_on else "")
+        if begun not in (text, STATES):
+            emit(ClaimDelta(text=begun))
         reply = await self.llm.text(
             Prompt(self.template("system"), passages, task, begun=begun),
             max_tokens=self.claim_tokens,
@@ -144,15 +147,15 @@ def _begin_answer(question: str) -> str:
 
     >>> _begin_answer("What are the five account types?")
     'The five account types are'
-    >>> _begin_answer("How do I reconcile my account?")
-    'To reconcile your account,'
+    >>> _begin_answer("How do I cancel my order if I am ill?")
+    'To cancel your order if you are ill,'
     """
     if asks_yes_or_no(question):
         return STATES
     if listed := _ASKS_LIST.match(question):
         return f"The {listed[1]} are"
     if asked := _ASKS_HOW.match(question):
-        return f"To {_MINE.sub('your', asked[1])},"
+        return f"To {_OF_ASKER.sub(lambda word: _ASKER[word[0]], asked[1])},"
     return ""
 
 

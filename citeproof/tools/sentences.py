@@ -29,10 +29,11 @@ _PARAGRAPH_END = re.compile(r"\n[ \t]*\n\s*")
 _LINE_END = re.compile(r"\n")
 _SECTION = re.compile(r"\d{1,2}(?:\.\d{1,2})+\.?\s+[A-Z][^.!?:;\n]*\n(?=[A-Z])")
 """A numbered heading on its own line, as in `11.2 Linear models`."""
-# "This would typically be done with", and the command stands by itself below.
-_UNFINISHED = re.compile(
+# "This would typically be done with", and below it "git add x". "Terms of use" is a heading.
+_LAST_WORD = re.compile(
     r"\b(?:an?|and|are|as|by|for|from|in|is|of|or|run|the|to|type|use|using|via|with)\s*\Z", re.I
 )
+_NEXT = re.compile(r"\s*(\S)")
 LIST_ITEM = re.compile(
     r"\s*(?:[-*+•◦‣▪●|>#]\s|o\t|(?:\d{1,3}[.)]|[a-zA-Z][.)]|[ivx]{2,5}[.)]|[IVX]{2,5}\))\s)"
 )
@@ -89,8 +90,8 @@ def split(text: str) -> list[Span]:
     """Split `text` into sentences, which together hold everything but white space.
 
     A sentence ends at a blank line, before a list item and after a short line, even without a full
-    stop, unless its last word is one such as "with" or "to". A line break inside running text does
-    not end one.
+    stop, unless its last word is one such as "with" or "to" and no capital follows. A line break
+    inside running text does not end one.
     """
     spans: list[Span] = []
     for start, end in _blocks(text):
@@ -115,9 +116,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Yield paragraphs, list items and separate lines, none longer than `BLOCK`."""
     start = 0
     gaps = [
-        match.span()
-        for match in _PARAGRAPH_END.finditer(text)
-        if not _UNFINISHED.search(text, max(0, match.start() - 12), match.start())
+        match.span() for match in _PARAGRAPH_END.finditer(text) if not _goes_on(text, match.start())
     ]
     for end, following in [*gaps, (len(text), len(text))]:
         line = start
@@ -134,7 +133,7 @@ def _ends_block(text: str, line: int, stop: int, after: int) -> bool:
     """Whether the line break at `stop` separates two sentences."""
     if LIST_ITEM.match(text, after, after + 12):
         return True
-    if _UNFINISHED.search(text, max(0, stop - 12), stop):
+    if _goes_on(text, stop):
         return False
     if _SECTION.match(text, line, after + 1):
         return True
@@ -142,6 +141,12 @@ def _ends_block(text: str, line: int, stop: int, after: int) -> bool:
         return True
     following = text[after : after + 1]
     return stop - line < _WRAPPED and not following.islower()
+
+
+def _goes_on(text: str, stop: int) -> bool:
+    """Whether the sentence goes on below the line break at `stop`."""
+    before, after = _LAST_WORD.search(text, max(0, stop - 12), stop), _NEXT.match(text, stop)
+    return bool(before and after and not after[1].isupper())
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

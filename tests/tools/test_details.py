@@ -71,6 +71,7 @@ def test_an_hour_is_the_same_in_other_forms(premise: str, claim: str, missing: l
         ("Write `SELECT 1` then.", ["SELECT 1"]),
         ("Call `ken_bytes()`.", ["ken_bytes()"]),
         ("Press Ctrl+T for one, not Ctrl+Z or Ctrl-Shift-T.", ["Ctrl+Z", "Ctrl-Shift-T"]),
+        ("Meta-analyses and Up-to-date tokens are Shift-based.", []),
         ("He and/or she won 3-2 in 1990-1991, e.g. with a U.S.-based team.", []),
     ],
 )

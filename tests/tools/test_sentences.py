@@ -59,6 +59,7 @@ def texts(text: str) -> list[str]:
             "This would typically be done with\n\ngit add x\n\nAfter that, type\n$ git push",
             ["This would typically be done with\n\ngit add x", "After that, type\n$ git push"],
         ),
+        ("Terms of use\n\nThe app is free.", ["Terms of use", "The app is free."]),
         (
             "11.2 Linear models that are fitted to observations\nThe basic function is lm().",
             ["11.2 Linear models that are fitted to observations", "The basic function is lm()."],

@@ -24,11 +24,14 @@ _VALUES = (
 )
 _FIGURE = re.compile(r"\d[\d.,]*(?:\d|(?=\D|$))")
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)(?<![\w'’])[A-ZÀ-Þ][\w'’-]*\w")
+_KEYS = (
+    "Ctrl|Strg|Alt|Shift|Cmd|Meta|Enter|Tab|Esc|Del|Delete|Space|Left|Right|Up|Down|F[1-9][0-2]?"
+)
 _CODE = re.compile(
     r"`([^`]+)`"
     r"|(?<![\w/.-])("
     r"--[a-z][\w-]*"  # an option
-    r"|(?:Ctrl|Strg|Alt|Shift|Cmd|Meta|Super)(?:[+-]\w+)+"  # a combination of keys
+    rf"|(?:{_KEYS})(?:[+-](?:\w|{_KEYS}))+(?!\w)"  # a combination of keys
     r"|/(?:[\w.~-]+/)+[\w.-]*\w"  # a path
     r"|(?:\w+\.)*\w*[a-z]\w*_\w+(?:\.\w+)*|[a-z]\w+(?:\.\w\w+)+|[a-z]\w*\(\)"
     r")"
