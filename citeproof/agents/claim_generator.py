@@ -19,6 +19,7 @@ from citeproof.tools.entailment.verbatim import is_verbatim
 from citeproof.tools.llm.replies import END
 from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
+from citeproof.tools.sentences import split
 
 __all__ = ["UNLIMITED", "ClaimGenerator"]
 
@@ -42,6 +43,7 @@ _ASKER = {"my": "your", "our": "your", "I": "you", "we": "you", "me": "you", "am
 _OF_ASKER = re.compile(rf"\b(?:{'|'.join(_ASKER)})\b")
 _ASKS_LIST = re.compile(r"\s*what are the ([^?.,:]{3,80}?)\s*\?\s*$", re.IGNORECASE)
 """A question to which a small model replies that there are such things."""
+_NAMES_ALTERNATIVES = re.compile(r"\bor\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -103,16 +105,10 @@ class ClaimGenerator(LLMNode):
         return {"draft": Draft(text=claim)}
 
     def _adds_nothing(self, sentence: str, state: WritingState) -> bool:
-        """Whether a sentence only repeats the answer so far, or the question.
-
-        A yes/no question may be answered in its own words. A step with a single word of its own is
-        one such as "Open GnuCash."
-        """
-        if not self.end_at_repetition:
-            return False
-        asked = state["question"]
-        least = 0 if asks_yes_or_no(asked) else 2 if _ASKS_HOW.match(asked) else 1
-        return len(content(sentence) - content(asked)) < least or _repeats(sentence, state)
+        """Whether a sentence only repeats the answer so far, or the question."""
+        return self.end_at_repetition and (
+            _repeats_question(sentence, state["question"]) or _repeats(sentence, state)
+        )
 
     async def _digresses(self, claim: str, state: WritingState) -> bool:
         """Whether the writer goes on to copy a passage instead of answering.
@@ -157,6 +153,19 @@ def _begin_answer(question: str) -> str:
     if asked := _ASKS_HOW.match(question):
         return f"To {_OF_ASKER.sub(lambda word: _ASKER[word[0]], asked[1])},"
     return ""
+
+
+def _repeats_question(sentence: str, question: str) -> bool:
+    """Whether a sentence says no more than the question.
+
+    A yes/no question, and one that names alternatives, may be answered in its own words. A step
+    with a single word of its own is one such as "Open GnuCash."
+    """
+    if asks_yes_or_no(question) or _NAMES_ALTERNATIVES.search(question):
+        return False
+    asked = question[max((span.start for span in split(question)), default=0) :]
+    least = 2 if _ASKS_HOW.match(question) else 1
+    return len(content(sentence) - content(asked)) < least
 
 
 def _repeats(sentence: str, state: WritingState) -> bool:

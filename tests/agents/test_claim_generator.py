@@ -105,6 +105,8 @@ async def test_the_answer_to_a_question_for_a_list_or_for_steps_is_begun(
     [
         ("Which five keepers were there?", "There were five keepers.", None),
         ("Were there keepers?", "There were keepers.", "There were keepers."),
+        ("Who kept it, Ann or Bo?", "Ann kept it.", "Ann kept it."),
+        ("Some say that Bo kept it. Who did?", "Bo kept it.", "Bo kept it."),
         ("Who kept it?", "It was kept. Bo kept it.", "Bo kept it."),
         ("How do I pay in Tern?", "Open Tern. Press the Pay button.", "Press the Pay button."),
     ],
