@@ -43,6 +43,9 @@ _SENTENCE = re.compile(r"[^a-z].*[.!?…。！？।؟][\"'”’»)\]]*\Z|.*[^:
 """Matches a whole sentence or the row of a table, not a heading or an item of a list."""
 _FEWEST = 4
 """Fewest words of a quote; one with fewer is a heading."""
+_RATHER_SURE = 0.8
+"""A claim with this score gives way only to a sentence that says about the same. "Use the SQLite
+Online Backup API" (0.86) is right, and "Copy the database file" an answer too."""
 _SHORT = 3
 """Fewest content words of a failed claim that gives way to a quote. "Open HomeBank." has two, and
 any sentence on opening something would do."""
@@ -100,8 +103,9 @@ class Quoter(Node):
     async def _choose(self, state: DraftState, passage: Passage, draft: Draft) -> Quote | None:
         """The quote that answers and comes closest to the claim; None if there is none.
 
-        A quote is related to the claim if it is the nearest sentence, or if it shares a word with
-        the claim that is not in the question. Other quotes must answer with a higher score.
+        A quote is related to the claim if it has half of the claim's words that are not in the
+        question; if there are none, if it is the nearest sentence. Other quotes must answer with a
+        higher score, and replace only a claim in serious doubt.
         Related quotes go first, then those with all names and numbers of the claim, then the
         nearest. A claim that sums up a list has no quote; one that is proved is
         replaced only by a whole sentence.
@@ -109,18 +113,23 @@ class Quoter(Node):
         claim, question = draft.text, state["question"]
         accepted = [other.text for other in state["claims"]]
         is_failed = draft.verdict is not None and draft.verdict.failed
+        is_sure = draft.verdict is not None and (draft.verdict.score or 0.0) >= _RATHER_SURE
         nearest = " ".join(supporting_sentence(passage, claim).split())
-        added = content(claim) - content(f"{question} {passage.title}")
+        added = content(claim) - content(f"{question} {passage.title} use")
         limit = self.answerability.threshold if self.answerability else 0.0
 
         def is_nearest(quote: Quote) -> bool:
             return bool(nearest) and quote.text.endswith(nearest)
 
         def is_related(quote: Quote) -> bool:
-            return is_nearest(quote) or bool(added & content(quote.text))
+            if not added:
+                return is_nearest(quote)
+            return len(added & content(quote.text)) >= _LEAST_SAID * len(added)
 
         def answers(quote: Quote, score: float) -> bool:
-            return score >= (limit if is_related(quote) else halfway(limit))
+            if is_related(quote):
+                return score >= limit
+            return not is_sure and score >= halfway(limit)
 
         def rank(scored: tuple[Quote, float]) -> tuple[bool, bool, bool, float]:
             quote, score = scored

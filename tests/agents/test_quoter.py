@@ -206,3 +206,11 @@ async def test_a_failed_claim_of_two_words_is_not_replaced() -> None:
         draft = Draft(text=said, cited=("a",), verdict=failed(0.5))
         given = in_doubt(passage=passage, question="How do I start?", draft=draft)
         assert (await quote(given, "currency") is not None) is replaced
+
+
+@pytest.mark.parametrize(("score", "quoted"), [(0.79, True), (0.8, False)])
+async def test_a_claim_that_is_rather_sure_gives_way_only_to_what_says_the_same(
+    score: float, quoted: bool
+) -> None:
+    given = in_doubt("It refused the Treaty of Versailles in 1920.", score)
+    assert (await quote(given) is not None) is quoted
