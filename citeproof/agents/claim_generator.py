@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from citeproof.agents.base import LLMNode
@@ -12,38 +11,25 @@ from citeproof.runtime.events import ClaimDelta, ClaimDrafted, emit
 from citeproof.runtime.meter import note
 from citeproof.state import Draft, Update, WritingState, memory_passages, text_so_far
 from citeproof.tools.citations.answer_text import introduce
-from citeproof.tools.citations.marks import adds_nothing, content
+from citeproof.tools.citations.marks import adds_nothing
 from citeproof.tools.citations.reply_sentences import reply_sentences, restore_tags
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.verbatim import is_verbatim
 from citeproof.tools.llm.replies import END
 from citeproof.tools.questions.answering import score_answers
-from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
-from citeproof.tools.sentences import split
+from citeproof.tools.questions.parts import question_parts
+from citeproof.tools.questions.wording import STATES, begin_answer, repeats_question
 
 __all__ = ["UNLIMITED", "ClaimGenerator"]
 
 UNLIMITED = 100
 """A limit that no answer reaches; the prompt does not mention it."""
 ABSTAIN = f"If the passages do not answer the question, write only {END}."
-STATES = "The passage states that"
-"""Begins the reply to a yes/no question; not part of the claim. Small models say yes whatever the
-passages say, and instructions do not help: of 18 such questions on short documents, the first
-sentence was correct for nine, and with this beginning for 14."""
 REJECTED = "\n\nNothing proves these sentences; do not write them, nor what they say:"
 
 _DIGRESSES = 0.7
 """A copied sentence digresses if its score as an answer is below this share of the threshold. Of
 nine such sentences in 110 answers on Wikipedia none was of use; one of five just above it was."""
-_ASKS_HOW = re.compile(
-    r"\s*how (?:to|(?:do|can|could|should|would|does) (?:I|we|you|one)) ([^?]{3,100}?)\s*\?\s*$",
-    re.I,
-)
-_ASKER = {"my": "your", "our": "your", "I": "you", "we": "you", "me": "you", "am": "are"}
-_OF_ASKER = re.compile(rf"\b(?:{'|'.join(_ASKER)})\b")
-_ASKS_LIST = re.compile(r"\s*what are the ([^?.,:]{3,80}?)\s*\?\s*$", re.IGNORECASE)
-"""A question to which a small model replies that there are such things."""
-_NAMES_ALTERNATIVES = re.compile(r"\bor\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -87,7 +73,7 @@ class ClaimGenerator(LLMNode):
         memory = memory_passages(state)
         passages = context(state["question"], memory)
         text = defuse(text_so_far(state))
-        begun = text or (_begin_answer(state["question"]) if self.llm.goes_on else "")
+        begun = text or (begin_answer(state["question"]) if self.llm.goes_on else "")
         if begun not in (text, STATES):
             emit(ClaimDelta(text=begun))
         reply = await self.llm.text(
@@ -107,7 +93,7 @@ class ClaimGenerator(LLMNode):
     def _adds_nothing(self, sentence: str, state: WritingState) -> bool:
         """Whether a sentence only repeats the answer so far, or the question."""
         return self.end_at_repetition and (
-            _repeats_question(sentence, state["question"]) or _repeats(sentence, state)
+            repeats_question(sentence, state["question"]) or _repeats(sentence, state)
         )
 
     async def _digresses(self, claim: str, state: WritingState) -> bool:
@@ -136,36 +122,6 @@ class ClaimGenerator(LLMNode):
             return ""
         usual = 4 <= self.max_claims <= 6
         return f", {'four' if usual else self.max_claims} at the most"
-
-
-def _begin_answer(question: str) -> str:
-    """The beginning of an answer; empty if the writer shall choose it.
-
-    >>> _begin_answer("What are the five account types?")
-    'The five account types are'
-    >>> _begin_answer("How do I cancel my order if I am ill?")
-    'To cancel your order if you are ill,'
-    """
-    if asks_yes_or_no(question):
-        return STATES
-    if listed := _ASKS_LIST.match(question):
-        return f"The {listed[1]} are"
-    if asked := _ASKS_HOW.match(question):
-        return f"To {_OF_ASKER.sub(lambda word: _ASKER[word[0]], asked[1])},"
-    return ""
-
-
-def _repeats_question(sentence: str, question: str) -> bool:
-    """Whether a sentence says no more than the question.
-
-    A yes/no question, and one that names alternatives, may be answered in its own words. A step
-    with a single word of its own is one such as "Open GnuCash."
-    """
-    if asks_yes_or_no(question) or _NAMES_ALTERNATIVES.search(question):
-        return False
-    asked = question[max((span.start for span in split(question)), default=0) :]
-    least = 2 if _ASKS_HOW.match(question) else 1
-    return len(content(sentence) - content(asked)) < least
 
 
 def _repeats(sentence: str, state: WritingState) -> bool:

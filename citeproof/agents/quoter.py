@@ -105,10 +105,9 @@ class Quoter(Node):
 
         A quote is related to the claim if it has half of the claim's words that are not in the
         question; if there are none, if it is the nearest sentence. Other quotes must answer with a
-        higher score, and replace only a claim in serious doubt.
-        Related quotes go first, then those with all names and numbers of the claim, then the
-        nearest. A claim that sums up a list has no quote; one that is proved is
-        replaced only by a whole sentence.
+        higher score, and replace only a claim in serious doubt. Related quotes go first, then those
+        with all names and numbers of the claim, then the nearest. A claim that sums up a list has
+        no quote. A proved claim gives way only to a whole sentence.
         """
         claim, question = draft.text, state["question"]
         accepted = [other.text for other in state["claims"]]

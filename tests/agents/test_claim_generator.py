@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from citeproof import Claim, Passage, Verdict
-from citeproof.agents.claim_generator import STATES, ClaimGenerator
+from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.errors import VerifierOutageError
 from citeproof.state import Draft
 from citeproof.testing import TableEntailment
 from citeproof.tools.entailment import Pair
 from citeproof.tools.llm.model import LLM
+from citeproof.tools.questions.wording import STATES
 from tests.agents.one_node import asking, noted
 from tests.agents.states import BUILT, CLAIM, LIT, B, claim, state
 
