@@ -11,14 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from citeproof.tools.entailment import question_hypothesis
 from citeproof.tools.retrieval.word_search import Row as Found
 from citeproof.tools.retrieval.word_search import Words
 from citeproof.tools.sentences import split
 from training import edits
 from training.claims import Declarer
 from training.make import Around, Asked, Text, crop, holds
-from training.rows import Row
+from training.rows import Row, answer_row
 
 _DEPTH = 12
 """Number of search results among which to look for passages that only seem to answer."""
@@ -35,7 +34,9 @@ def unanswerable(
             answers = row["answers"] if row["answerable"] else []
             cropped = answers and rng.random() < 0.3
             body = crop(text.text, answers[0], rng, row["question"]) if cropped else text.text
-            yield _row(_shown(text, rng, body), row["question"], bool(answers), "squad2/passage")
+            yield answer_row(
+                _shown(text, rng, body), row["question"], bool(answers), "squad2/passage"
+            )
 
 
 def answering(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> Iterator[Row]:
@@ -50,13 +51,15 @@ def answering(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> I
         body = item.gold.text
         if rng.random() < 0.5:
             body = crop(body, item.answers[0], rng, item.question)
-        yield _row(_shown(item.gold, rng, body), item.question, True, f"{item.source}/gold passage")
+        yield answer_row(
+            _shown(item.gold, rng, body), item.question, True, f"{item.source}/gold passage"
+        )
         if siblings := around.siblings(item):
             shown = _shown(rng.choice(siblings), rng)
-            yield _row(shown, item.question, False, f"{item.source}/same article")
+            yield answer_row(shown, item.question, False, f"{item.source}/same article")
         if (near := _near(item, pool, words)) and rng.random() < 0.7:
             shown = _shown(rng.choice(near[:4]), rng)
-            yield _row(shown, item.question, False, f"{item.source}/like passage")
+            yield answer_row(shown, item.question, False, f"{item.source}/like passage")
         yield from _claims(item, around, declarer, rng)
 
 
@@ -65,20 +68,20 @@ def _claims(item: Asked, around: Around, declarer: Declarer, rng: Random) -> Ite
     answer, source = item.answers[0], item.source
     claim = declarer.sentence(item.question, answer)
     if claim and rng.random() < 0.7:
-        yield _row(claim, item.question, True, f"{source}/claim")
+        yield answer_row(claim, item.question, True, f"{source}/claim")
     sentences = [item.gold.text[s.start : s.end] for s in split(item.gold.text)]
     said = [s for s in sentences if holds(s, answer)]
     if said and rng.random() < 0.4:
         best = max(said, key=lambda s: len(_kinds(s) & _kinds(item.question)))
         named = edits.plainer(best, item.gold.title, rng)
         if len(_kinds(named) & _kinds(item.question)) >= 2:
-            yield _row(named, item.question, True, f"{source}/sentence")
+            yield answer_row(named, item.question, True, f"{source}/sentence")
     others = [s for s in sentences if not any(holds(s, a) for a in item.answers)]
     if others and rng.random() < 0.4:
         near = max(others, key=lambda s: len(_kinds(s) & _kinds(item.question)))
         text = near if rng.random() < 0.6 else rng.choice(others)
         named = edits.plainer(text, item.gold.title, rng)
-        yield _row(named, item.question, False, f"{source}/other sentence")
+        yield answer_row(named, item.question, False, f"{source}/other sentence")
     beside = [
         o
         for o in around.beside[item.gold.id]
@@ -88,7 +91,7 @@ def _claims(item: Asked, around: Around, declarer: Declarer, rng: Random) -> Ite
         other = rng.choice(beside)
         claim = declarer.sentence(other.question, other.answers[0])
         if claim and not any(holds(claim, a) for a in item.answers):
-            yield _row(claim, item.question, False, f"{source}/other claim")
+            yield answer_row(claim, item.question, False, f"{source}/other claim")
 
 
 def _near(item: Asked, pool: Mapping[str, Text], words: Words) -> list[Text]:
@@ -115,8 +118,3 @@ def _kinds(text: str) -> set[str]:
 def _shown(text: Text, rng: Random, part: str | None = None) -> str:
     """A part of a passage, or the whole passage, mostly with the title."""
     return text.shown(text.text if part is None else part, rng, 0.9)
-
-
-def _row(text: str, question: str, answers: bool, recipe: str) -> Row:
-    label = "entailed" if answers else "not_entailed"
-    return Row(text, question_hypothesis(question), label, recipe)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.models.entailment import LABELS
+from citeproof.tools.entailment import question_hypothesis
 
 TARGETS = {label: index for index, label in enumerate(LABELS)} | {"entailed": 0, "not_entailed": -1}
 """The target output of a label; -1 means anything but entailment."""
@@ -94,6 +95,12 @@ def sample(entry: str) -> tuple[str, list[Row]]:
             kept += group
         rows = [rows[index] for index in sorted(kept)]
     return Path(path).stem, rows
+
+
+def answer_row(text: str, question: str, answers: bool, source: str) -> Row:
+    """A pair of a text and a question, whose label says whether the text answers it."""
+    label = "entailed" if answers else "not_entailed"
+    return Row(text, question_hypothesis(question), label, source)
 
 
 def write(path: Path, rows: Iterable[Row]) -> int:

@@ -1,0 +1,148 @@
+"""Makes pairs of a text and a question from the headings of guides, manuals and FAQs.
+
+The heading of a section is a question ("Can I keep two configurations?") or an instruction
+("Change your time zone"), from which a question is made ("How do I change my time zone?"). The
+section answers it. Other sections that share words with the question, and texts that only announce
+an answer, do not.
+
+    python -m training.guides --guides FOLDER --out SETS/guides
+
+The folder has one subfolder for each source; `medquad` holds the files of MedQuAD.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Annotated
+
+import typer
+
+from citeproof.tools.retrieval.word_search import Row as Found
+from citeproof.tools.retrieval.word_search import Words
+from citeproof.tools.sentences import split
+from training.instructions import first_step, opposite
+from training.medquad import medical_pairs
+from training.rows import Row, answer_row, write
+from training.sections import Section, sections, shorten
+
+_FROM_EACH = 700
+"""Most sections of one source, so that none dominates."""
+_SAME = 0.6
+"""Headings that share this part of the shorter one's words may ask for the same."""
+_ANNOUNCES = (
+    "This section describes how to {act}.",
+    "The following steps show how to {act}.",
+    "To {act}, follow these steps.",
+    "You can {act}.",
+    "{Act}.",
+    "There are several ways to {act}.",
+)
+_USES = (
+    "To {act}, use {tool}.",
+    "To {act}, run {tool}.",
+    "You can {act} with {tool}.",
+    "Use {tool} to {act}.",
+)
+_HOW = ("How do I {}?", "How can I {}?", "How do you {}?", "How to {}?", "What is the way to {}?")
+
+
+def pairs(found: Sequence[Section], rng: Random) -> Iterator[Row]:
+    """Pairs of the sections of one source: answers, and texts near to them that are none."""
+    words = Words()
+    keys = {f"{number}": section for number, section in enumerate(found)}
+    words.change([], [Found(k, k, f"{s.heading}\n{s.text}") for k, s in keys.items()])
+    for section in rng.sample(found, min(_FROM_EACH, len(found))):
+        question = section.question or rng.choice(_HOW).format(section.act)
+        yield answer_row(_shown(section, rng), question, True, f"{section.source}/section")
+        if claim := _claim(section, rng):
+            yield answer_row(
+                _titled(section, claim, rng), question, True, f"{section.source}/claim"
+            )
+        if section.act and (tool := re.search(r"`([^`\n]{2,40})`", section.text)):
+            said = rng.choice(_USES).format(act=section.act, tool=rng.choice(tool.group(0, 1)))
+            yield answer_row(_titled(section, said, rng), question, True, f"{section.source}/tool")
+        [hits] = words.search([question], 12)
+        others = [keys[key] for key, _ in hits if not _alike(keys[key], section)]
+        for other in others[: rng.choice((1, 1, 2))]:
+            yield answer_row(_shown(other, rng), question, False, f"{section.source}/near section")
+        for other in others[1:3]:
+            if claim := _claim(other, rng):
+                said = _titled(other, claim, rng)
+                yield answer_row(said, question, False, f"{section.source}/near claim")
+        if section.act and rng.random() < 0.4:
+            act = section.act
+            said = rng.choice(_ANNOUNCES).format(act=act, Act=act[:1].upper() + act[1:])
+            yield answer_row(
+                _titled(section, said, rng), question, False, f"{section.source}/announced"
+            )
+        if section.act and (turned := opposite(section.act)):
+            shown = section.text.lower()
+            if turned.split()[0] not in shown:
+                asked = rng.choice(_HOW).format(turned)
+                yield answer_row(_shown(section, rng), asked, False, f"{section.source}/opposite")
+
+
+def _claim(section: Section, rng: Random) -> str:
+    """A claim that answers: the first step of an instruction, or the first sentence of an answer.
+
+    "Yes." alone says nothing, so the following sentence is added.
+    """
+    if section.act:
+        step = first_step(section.text)
+        return f"To {section.act}, {step}" if step else ""
+    texts = [section.text[s.start : s.end] for s in split(section.text)][:3]
+    if texts and len(texts[0].split()) < 6:
+        texts = [" ".join(texts[:2])]
+    return texts[0] if texts and 6 <= len(texts[0].split()) <= 50 else ""
+
+
+def _alike(one: Section, other: Section) -> bool:
+    """Whether two headings may ask for the same, or one section may be inside the other."""
+    left, right = _kinds(one.heading), _kinds(other.heading)
+    shared = len(left & right)
+    return (
+        one is other
+        or shared >= _SAME * max(1, min(len(left), len(right)))
+        or other.text[:80] in one.text
+        or one.text[:80] in other.text
+        or left <= _kinds(other.text)
+    )
+
+
+def _shown(section: Section, rng: Random) -> str:
+    text = shorten(section.text)
+    draw = rng.random()
+    if draw < 0.45 and section.heading != section.document:
+        return f"Title: {section.document} – {section.heading}\n{text}"
+    return f"Title: {section.document}\n{text}" if draw < 0.85 else text
+
+
+def _titled(section: Section, claim: str, rng: Random) -> str:
+    return f"Title: {section.document}\n{claim}" if rng.random() < 0.6 else claim
+
+
+def _kinds(text: str) -> set[str]:
+    return {word[:5] for word in re.findall(r"\w{3,}", text.lower())} - {"the", "how", "and", "can"}
+
+
+def build(
+    guides: Annotated[Path, typer.Option(help="Folder with one subfolder for each source.")],
+    out: Annotated[Path, typer.Option(help="Folder to write one set for each source to.")],
+) -> None:
+    """Write the pairs of each source."""
+    out.mkdir(parents=True, exist_ok=True)
+    for folder in sorted(path for path in guides.iterdir() if path.is_dir()):
+        rng = Random(f"51 {folder.name}")
+        if folder.name == "medquad":
+            rows = medical_pairs(folder, rng)
+        else:
+            rows = pairs(list(sections(folder)), rng)
+        count = write(out / f"guides_{folder.name}.jsonl", dict.fromkeys(rows))
+        typer.echo(f"guides_{folder.name}: {count}")
+
+
+if __name__ == "__main__":
+    typer.run(build)
