@@ -25,11 +25,13 @@ from citeproof.tools.retrieval.word_search import Words
 from citeproof.tools.sentences import split
 from training.instructions import first_step, opposite
 from training.medquad import medical_pairs
-from training.rows import Row, answer_row, write
+from training.rows import Row, answer_row, show, write
 from training.sections import Section, sections, shorten
 
 _FROM_EACH = 700
 """Most sections of one source, so that none dominates."""
+_TITLED = 0.6
+"""Share of the claims with the title of their document above them."""
 _SAME = 0.6
 """Headings that share this part of the shorter one's words may ask for the same."""
 _ANNOUNCES = (
@@ -57,26 +59,34 @@ def pairs(found: Sequence[Section], rng: Random) -> Iterator[Row]:
     for section in rng.sample(found, min(_FROM_EACH, len(found))):
         question = section.question or rng.choice(_HOW).format(section.act)
         yield answer_row(_shown(section, rng), question, True, f"{section.source}/section")
-        if claim := _claim(section, rng):
+        if claim := _claim(section):
             yield answer_row(
-                _titled(section, claim, rng), question, True, f"{section.source}/claim"
+                show(section.document, claim, rng, _TITLED),
+                question,
+                True,
+                f"{section.source}/claim",
             )
         if section.act and (tool := re.search(r"`([^`\n]{2,40})`", section.text)):
             said = rng.choice(_USES).format(act=section.act, tool=rng.choice(tool.group(0, 1)))
-            yield answer_row(_titled(section, said, rng), question, True, f"{section.source}/tool")
+            yield answer_row(
+                show(section.document, said, rng, _TITLED), question, True, f"{section.source}/tool"
+            )
         [hits] = words.search([question], 12)
         others = [keys[key] for key, _ in hits if not _alike(keys[key], section)]
         for other in others[: rng.choice((1, 1, 2))]:
             yield answer_row(_shown(other, rng), question, False, f"{section.source}/near section")
         for other in others[1:3]:
-            if claim := _claim(other, rng):
-                said = _titled(other, claim, rng)
+            if claim := _claim(other):
+                said = show(other.document, claim, rng, _TITLED)
                 yield answer_row(said, question, False, f"{section.source}/near claim")
         if section.act and rng.random() < 0.4:
             act = section.act
             said = rng.choice(_ANNOUNCES).format(act=act, Act=act[:1].upper() + act[1:])
             yield answer_row(
-                _titled(section, said, rng), question, False, f"{section.source}/announced"
+                show(section.document, said, rng, _TITLED),
+                question,
+                False,
+                f"{section.source}/announced",
             )
         if section.act and (turned := opposite(section.act)):
             shown = section.text.lower()
@@ -85,7 +95,7 @@ def pairs(found: Sequence[Section], rng: Random) -> Iterator[Row]:
                 yield answer_row(_shown(section, rng), asked, False, f"{section.source}/opposite")
 
 
-def _claim(section: Section, rng: Random) -> str:
+def _claim(section: Section) -> str:
     """A claim that answers: the first step of an instruction, or the first sentence of an answer.
 
     "Yes." alone says nothing, so the following sentence is added.
@@ -118,10 +128,6 @@ def _shown(section: Section, rng: Random) -> str:
     if draw < 0.45 and section.heading != section.document:
         return f"Title: {section.document} – {section.heading}\n{text}"
     return f"Title: {section.document}\n{text}" if draw < 0.85 else text
-
-
-def _titled(section: Section, claim: str, rng: Random) -> str:
-    return f"Title: {section.document}\n{claim}" if rng.random() < 0.6 else claim
 
 
 def _kinds(text: str) -> set[str]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from citeproof.tools.sentences import split
 from training import edits
-from training.rows import Row
+from training.rows import Row, show
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Text:
 
     def shown(self, part: str, rng: Random, titled: float) -> str:
         """A part of the passage, with the title above it in a share `titled` of the calls."""
-        return f"Title: {self.title}\n{part}" if rng.random() < titled else part
+        return show(self.title, part, rng, titled)
 
 
 @dataclass(frozen=True)

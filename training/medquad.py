@@ -14,11 +14,13 @@ from random import Random
 from xml.etree import ElementTree
 
 from citeproof.tools.sentences import split
-from training.rows import Row, answer_row
+from training.rows import Row, answer_row, show
 from training.sections import clean, shorten
 
 _TOPICS = 700
 """Most diseases, so that they do not dominate."""
+_TITLED = 0.85
+"""Share of the answers with the disease above them."""
 
 
 def medical_pairs(folder: Path, rng: Random) -> Iterator[Row]:
@@ -42,7 +44,7 @@ def medical_pairs(folder: Path, rng: Random) -> Iterator[Row]:
         kind = rng.choice(list(answers))
         focus, question, answer = answers[kind]
         shown = shorten(answer)
-        yield answer_row(_titled(focus, shown, rng), question, True, "medquad/answer")
+        yield answer_row(show(focus, shown, rng, _TITLED), question, True, "medquad/answer")
         if rng.random() < 0.5:
             first = shown[: next(iter(split(shown))).end]
             if any(word in first for word in focus.split()) and len(first.split()) >= 8:
@@ -51,13 +53,9 @@ def medical_pairs(folder: Path, rng: Random) -> Iterator[Row]:
         rest = [k for k in answers if k not in (kind, "information")]
         if rest and kind != "information":
             other = answers[rng.choice(rest)]
-            text = _titled(focus, shorten(other[2]), rng)
+            text = show(focus, shorten(other[2]), rng, _TITLED)
             yield answer_row(text, question, False, "medquad/other aspect")
         sister = rng.choice(by_kind[kind])
         if not set(sister[0].lower().split()) & set(focus.lower().split()):
             text = f"Title: {sister[0]}\n{shorten(sister[2])}"
             yield answer_row(text, question, False, "medquad/other disease")
-
-
-def _titled(focus: str, text: str, rng: Random) -> str:
-    return f"Title: {focus}\n{text}" if rng.random() < 0.85 else text

@@ -97,6 +97,11 @@ def sample(entry: str) -> tuple[str, list[Row]]:
     return Path(path).stem, rows
 
 
+def show(title: str, text: str, rng: random.Random, titled: float) -> str:
+    """A text with its title above it, as citeproof shows it, in a share `titled` of the calls."""
+    return f"Title: {title}\n{text}" if rng.random() < titled else text
+
+
 def answer_row(text: str, question: str, answers: bool, source: str) -> Row:
     """A pair of a text and a question, whose label says whether the text answers it."""
     label = "entailed" if answers else "not_entailed"

@@ -16,6 +16,7 @@ from citeproof.tools.documents.files import parse
 from citeproof.tools.sentences import split
 from training.instructions import ask
 
+_SUFFIXES = (".md", ".mdx", ".rst", ".page")
 _WORDS = 110
 """Most words of a shown text, about a passage."""
 
@@ -38,8 +39,8 @@ class Section:
 def sections(folder: Path) -> Iterator[Section]:
     """The sections of all files of a source whose headings can be asked for."""
     for path in sorted(folder.rglob("*")):
-        if path.suffix not in (".md", ".mdx", ".rst", ".page") or "/release" in str(path):
-            continue
+        if path.suffix not in _SUFFIXES or "/release" in f"/{path.relative_to(folder)}":
+            continue  # The headings of release notes instruct nobody.
         data = path.read_bytes()
         if path.suffix == ".page":
             data = _markdown(data)
