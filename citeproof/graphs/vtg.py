@@ -51,8 +51,9 @@ class VTGParameters(ProofParameters):
     (section 3.2: "prompted to provide the final answer")."""
     quote_below: float = Field(default=0.9, ge=0.0, le=1.0)
     """A claim that scores lower is replaced by a verbatim sentence of the passage it cites, if that
-    sentence answers the question. A failed claim is replaced only if it scores at least half of
-    this value and nobody reviews it. 0 turns quoting off. A large writer allows a lower value."""
+    sentence answers the question. A claim that tells how ("To …, do this") stays from 78% of this
+    value on. A failed claim is replaced only if it scores at least half of this value and nobody
+    reviews it. 0 turns quoting off. A large writer allows a lower value."""
     show_rejected: bool = True
     """False hides failed claims from the writer (Algorithm 1, line 6: it reads the accepted text
     and the memory)."""

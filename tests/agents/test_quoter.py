@@ -90,6 +90,21 @@ async def test_what_is_surely_proved_stays(score: float, quoted: bool) -> None:
     assert (await quote(in_doubt(score=score)) is not None) is quoted
 
 
+@pytest.mark.parametrize(
+    ("question", "score", "quoted"),
+    [
+        ("How do I ratify a treaty?", 0.71, False),
+        ("How do I ratify a treaty?", 0.69, True),
+        ("What does ratifying a treaty take?", 0.71, True),
+    ],
+)
+async def test_a_claim_that_tells_how_gives_way_at_a_lower_score(
+    question: str, score: float, quoted: bool
+) -> None:
+    claim = "To ratify a treaty, the President asks the Senate."
+    assert (await quote(in_doubt(claim, score, question=question)) is not None) == quoted
+
+
 async def test_the_limit_is_a_parameter() -> None:
     assert await quote(in_doubt(score=0.74), quote_below=0.7) is None
     assert await quote(in_doubt(score=0.95), quote_below=1.0) is not None

@@ -40,6 +40,11 @@ def begin_answer(question: str) -> str:
     return ""
 
 
+def tells_how(sentence: str, question: str) -> bool:
+    """Whether a sentence answers "How do I …?" with the goal first: "To …, do this"."""
+    return sentence.startswith("To ") and _ASKS_HOW.match(question) is not None
+
+
 def repeats_question(sentence: str, question: str) -> bool:
     """Whether a sentence says no more than the question.
 
