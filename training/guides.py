@@ -1,4 +1,4 @@
-"""Makes pairs of a text and a question or claim from the headings of guides, manuals and FAQs.
+"""Makes pairs of a text and a question from the headings of guides, manuals and FAQs.
 
 The heading of a section is a question ("Can I keep two configurations?") or an instruction
 ("Change your time zone"), from which a question is made ("How do I change my time zone?"). The
@@ -26,13 +26,14 @@ from citeproof.tools.sentences import split
 from training.instructions import first_step, opposite
 from training.medquad import medical_pairs
 from training.rows import Row, answer_row, show, write
-from training.sections import Section, are_alike, sections, shorten
-from training.steps import step_pairs
+from training.sections import Section, sections, shorten
 
 _FROM_EACH = 700
 """Most sections of one source, so that none dominates."""
 _TITLED = 0.6
 """Share of the claims with the title of their document above them."""
+_SAME = 0.6
+"""Headings that share this part of the shorter one's words may ask for the same."""
 _ANNOUNCES = (
     "This section describes how to {act}.",
     "The following steps show how to {act}.",
@@ -71,7 +72,7 @@ def pairs(found: Sequence[Section], rng: Random) -> Iterator[Row]:
                 show(section.document, said, rng, _TITLED), question, True, f"{section.source}/tool"
             )
         [hits] = words.search([question], 12)
-        others = [keys[key] for key, _ in hits if not are_alike(keys[key], section)]
+        others = [keys[key] for key, _ in hits if not _alike(keys[key], section)]
         for other in others[: rng.choice((1, 1, 2))]:
             yield answer_row(_shown(other, rng), question, False, f"{section.source}/near section")
         for other in others[1:3]:
@@ -108,12 +109,29 @@ def _claim(section: Section) -> str:
     return texts[0] if texts and 6 <= len(texts[0].split()) <= 50 else ""
 
 
+def _alike(one: Section, other: Section) -> bool:
+    """Whether two headings may ask for the same, or one section may be inside the other."""
+    left, right = _kinds(one.heading), _kinds(other.heading)
+    shared = len(left & right)
+    return (
+        one is other
+        or shared >= _SAME * max(1, min(len(left), len(right)))
+        or other.text[:80] in one.text
+        or one.text[:80] in other.text
+        or left <= _kinds(other.text)
+    )
+
+
 def _shown(section: Section, rng: Random) -> str:
     text = shorten(section.text)
     draw = rng.random()
     if draw < 0.45 and section.heading != section.document:
         return f"Title: {section.document} – {section.heading}\n{text}"
     return f"Title: {section.document}\n{text}" if draw < 0.85 else text
+
+
+def _kinds(text: str) -> set[str]:
+    return {word[:5] for word in re.findall(r"\w{3,}", text.lower())} - {"the", "how", "and", "can"}
 
 
 def build(
@@ -125,13 +143,11 @@ def build(
     for folder in sorted(path for path in guides.iterdir() if path.is_dir()):
         rng = Random(f"51 {folder.name}")
         if folder.name == "medquad":
-            made = {"guides": medical_pairs(folder, rng)}
+            rows = medical_pairs(folder, rng)
         else:
-            found = list(sections(folder))
-            made = {"guides": pairs(found, rng), "steps": step_pairs(found, rng)}
-        for kind, rows in made.items():
-            count = write(out / f"{kind}_{folder.name}.jsonl", dict.fromkeys(rows))
-            typer.echo(f"{kind}_{folder.name}: {count}")
+            rows = pairs(list(sections(folder)), rng)
+        count = write(out / f"guides_{folder.name}.jsonl", dict.fromkeys(rows))
+        typer.echo(f"guides_{folder.name}: {count}")
 
 
 if __name__ == "__main__":

@@ -88,23 +88,14 @@ def ask(heading: str) -> tuple[str, str]:
 
 def first_step(text: str) -> str:
     """The first sentence of a text that tells what to do, as the rest of a sentence; or empty."""
-    said = (instruction(text[span.start : span.end]) for span in list(split(text))[:8])
-    return next(filter(None, said), "")
-
-
-def instruction(sentence: str) -> str:
-    """A sentence that tells what to do, as the rest of a sentence; or empty.
-
-    >>> instruction("1. Open the menu."), instruction("To save it, press the key.")
-    ('open the menu.', 'press the key.')
-    """
-    said = re.sub(r"^\s*(?:\d+[.)]|[-*•])\s*", "", sentence)
-    words = said.split()
-    if words and _instructs(words[0]) and 4 <= len(words) <= 40:
-        return said[:1].lower() + " ".join(words)[1:]
-    told = re.match(r"To [^,]{3,80}, (?=\w)", said)
-    if told and _instructs(said[told.end() :].split()[0]) and len(words) <= 45:
-        return " ".join(said[told.end() :].split())
+    for span in list(split(text))[:8]:
+        said = re.sub(r"^\s*(?:\d+[.)]|[-*•])\s*", "", text[span.start : span.end])
+        words = said.split()
+        if words and _instructs(words[0]) and 4 <= len(words) <= 40:
+            return said[:1].lower() + " ".join(words)[1:]
+        told = re.match(r"To [^,]{3,80}, (?=\w)", said)
+        if told and _instructs(said[told.end() :].split()[0]) and len(words) <= 45:
+            return " ".join(said[told.end() :].split())
     return ""
 
 

@@ -19,8 +19,6 @@ from training.instructions import ask
 _SUFFIXES = (".md", ".mdx", ".rst", ".page")
 _WORDS = 110
 """Most words of a shown text, about a passage."""
-_SAME = 0.6
-"""Headings that share this part of the shorter one's words may ask for the same."""
 
 
 @dataclass(frozen=True)
@@ -68,24 +66,6 @@ def shorten(text: str) -> str:
             break
         end = span.end
     return " ".join(text[:end].split(" ")[: 2 * _WORDS])
-
-
-def are_alike(one: Section, other: Section) -> bool:
-    """Whether two headings may ask for the same, or one section may be inside the other."""
-    left, right = kinds(one.heading), kinds(other.heading)
-    shared = len(left & right)
-    return (
-        one is other
-        or shared >= _SAME * max(1, min(len(left), len(right)))
-        or other.text[:80] in one.text
-        or one.text[:80] in other.text
-        or left <= kinds(other.text)
-    )
-
-
-def kinds(text: str) -> set[str]:
-    """The beginnings of the longer words of a text."""
-    return {word[:5] for word in re.findall(r"\w{3,}", text.lower())} - {"the", "how", "and", "can"}
 
 
 def clean(text: str) -> str:
