@@ -68,8 +68,8 @@ class Quoter(Node):
     answerability: Entailment | None = None
     """Decides which sentences answer the question; without it, any sentence may be quoted."""
     quote_below: float = 0.9
-    """A proved claim is in doubt if it scores lower; a failed one if it also scores at least half
-    of this value. 0 turns quoting off."""
+    """A proved claim is in doubt if it scores lower, or if it tells how, below 78% of this value; a
+    failed one if it also scores at least half of this value. 0 turns quoting off."""
     check_answer: bool = True
     """False allows quoting a sentence that does not answer the question."""
 
