@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from citeproof.tools.entailment.spans import overlap
 from citeproof.tools.retrieval.word_search import Row as Found
 from citeproof.tools.retrieval.word_search import Words
 from citeproof.tools.sentences import split
@@ -85,7 +86,7 @@ def _claims(item: Asked, around: Around, declarer: Declarer, rng: Random) -> Ite
     beside = [
         o
         for o in around.beside[item.gold.id]
-        if not any(edits.same(a, b) for a in o.answers for b in item.answers)
+        if not any(overlap(a, b) for a in o.answers for b in item.answers)
     ]
     if beside and rng.random() < 0.6:
         other = rng.choice(beside)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from citeproof.tools.entailment.spans import find_spans, overlap
 from training import edits
 from training.make import Around, Asked, Text, crop, holds
 from training.rows import Row
@@ -301,7 +302,7 @@ class _Claimant:
     def _other_name(self, item: Asked) -> Iterator[Row]:
         """The claim with something else that its passage names instead of the answer."""
         of = edits.kind(item.answers[0])
-        near = edits.spans(item.gold.text, of)
+        near = find_spans(item.gold.text, of)
         near += [a for o in self.around.beside[item.gold.id] if edits.kind(a := o.answers[0]) == of]
         near = [span for span in near if _wrong(span, item)]
         span = self.rng.choice(near) if near else ""
@@ -323,7 +324,7 @@ class _Claimant:
             for other in self.around.beside[item.gold.id]
             if other.question != item.question
             and edits.kind(other.answers[0]) == edits.kind(answer)
-            and not any(edits.same(answer, a) for a in other.answers)
+            and not any(overlap(answer, a) for a in other.answers)
         ]
         if not others:
             return
@@ -338,7 +339,7 @@ class _Claimant:
             return
         sibling = self.rng.choice(siblings)
         of = edits.kind(item.answers[0])
-        spans = [span for span in edits.spans(sibling.text, of) if _wrong(span, item)]
+        spans = [span for span in find_spans(sibling.text, of) if _wrong(span, item)]
         span = self.rng.choice(spans) if spans else ""
         claim = self.declarer.sentence(item.question, span)
         if claim:
@@ -372,7 +373,7 @@ class _Claimant:
 def _wrong(span: str, item: Asked) -> bool:
     """Whether a span is a wrong answer: unlike every right one, and not in the question."""
     return (
-        not any(edits.same(span, answer) for answer in item.answers)
+        not any(overlap(span, answer) for answer in item.answers)
         and not holds(item.question, span)
         and not span.endswith(("'s", "’s"))
         and span not in _NO_NAMES

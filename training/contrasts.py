@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
+from citeproof.tools.entailment.spans import replace_span
 from training import edits
 from training.claims import Declarer
 from training.make import Around, Asked, Text
@@ -139,7 +140,7 @@ def swapped_titles(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random)
             continue
         source = f"{item.source}/title"
         yield Row(item.gold.premise, claim, "entailed", source)
-        yield Row(item.gold.premise, edits.swap(claim, title, other), "not_entailed", source)
+        yield Row(item.gold.premise, replace_span(claim, title, other), "not_entailed", source)
 
 
 def siblings(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> Iterator[Row]:

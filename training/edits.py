@@ -10,48 +10,33 @@ import re
 from collections.abc import Sequence
 from random import Random
 
+from citeproof.tools.entailment.spans import (
+    MONTH,
+    MONTHS,
+    NUMBER,
+    YEAR,
+    find_spans,
+    overlap,
+    replace_span,
+)
+
 
 def _words(text: str) -> list[str]:
     return text.split()
 
 
-MONTHS = _words(
-    "January February March April May June July August September October November December"
-)
 NUMBERS = _words("two three four five six seven eight nine ten eleven twelve")
 ORDINALS = _words("first second third fourth fifth sixth seventh eighth ninth tenth")
-
-_YEAR = re.compile(r"\b1[0-9]{3}\b|\b20[0-2][0-9]\b")
-_NUMBER = re.compile(
-    r"(?<![\w.,-])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w-])|(?<![\w.,-])\d+(?:\.\d+)?(?![\w-])"
-)
-_MONTH = re.compile(r"\b(?:" + "|".join(MONTHS) + r")\b")
-_NAME = re.compile(
-    r"\b[A-Z][\w'’.-]*[\w](?: (?:of|the|de|von|van|der|and|for) (?=[A-Z])| (?=[A-Z]))?"
-    r"(?:[A-Z][\w'’-]+(?: (?=[A-Z]))?)*"
-)
-_NO_NAMES = {
-    *MONTHS,
-    *_words(
-        """
-    The A An In On At It He She They This That These Those His Her Its Their After Before When While
-    As For From By With During Throughout Since Although However But And Or If There Who What Where
-    Which How Why Is Are Was Were Did Does Do Also Other Some Many Most All One Two Three Such To Of
-    I We You Both Each Not No
-    """
-    ),
-}
-"""Words that begin with a capital but are not names."""
 
 
 def kind(text: str) -> str:
     """The kind of an answer: year, number, date, name or phrase."""
     bare = text.strip().strip(".")
-    if _YEAR.fullmatch(bare):
+    if YEAR.fullmatch(bare):
         return "year"
-    if _MONTH.search(bare) and re.search(r"\d", bare):
+    if MONTH.search(bare) and re.search(r"\d", bare):
         return "date"
-    if _NUMBER.search(bare) and len(bare.split()) <= 4:
+    if NUMBER.search(bare) and len(bare.split()) <= 4:
         return "number"
     words = [
         w for w in re.findall(r"[\w'’.-]+", bare) if w.lower() not in {"the", "of", "and", "a"}
@@ -61,52 +46,10 @@ def kind(text: str) -> str:
     return "phrase"
 
 
-def spans(text: str, of: str) -> list[str]:
-    """The distinct spans of a kind in a text, in order of appearance."""
-    if of == "year":
-        found = _YEAR.findall(text)
-    elif of == "number":
-        found = [n for n in _NUMBER.findall(text) if not _YEAR.fullmatch(n)]
-    elif of == "date":
-        month = "|".join(MONTHS)
-        found = re.findall(
-            rf"\b(?:{month}) \d{{1,2}},? \d{{4}}|\b\d{{1,2}} (?:{month}) \d{{4}}", text
-        )
-    elif of == "name":
-        found = []
-        for match in _NAME.finditer(text):
-            words = match.group().strip().split()
-            while words and words[0] in _NO_NAMES:
-                words = words[1:]
-            if words and (len(words) > 1 or not _opens(text, match.start()) or len(words[0]) > 6):
-                found.append(" ".join(words))
-    else:
-        found = []
-    return list(dict.fromkeys(s for s in found if len(s) > 1 or of == "number"))
-
-
-def _opens(text: str, at: int) -> bool:
-    before = text[:at].rstrip()
-    return not before or before[-1] in '.!?"”'
-
-
-def same(one: str, other: str) -> bool:
-    """Whether two spans may mean the same: they share a content word, or one has none."""
-    stop = {"the", "a", "an", "of", "and", "in", "to", "for"}
-    a = {w for w in re.findall(r"\w+", one.lower()) if w not in stop}
-    b = {w for w in re.findall(r"\w+", other.lower()) if w not in stop}
-    return not a or not b or bool(a & b)
-
-
-def swap(text: str, old: str, new: str) -> str:
-    """The text with every whole occurrence of a span replaced."""
-    return re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _: new, text)
-
-
 def another(span: str, of: str, around: str, rng: Random, others: Sequence[str] = ()) -> str | None:
     """Another span of the same kind: from the surrounding text, from `others`, or made up."""
-    near = [s for s in spans(around, of) if not same(s, span)]
-    far = [s for s in others if not same(s, span)]
+    near = [s for s in find_spans(around, of) if not overlap(s, span)]
+    far = [s for s in others if not overlap(s, span)]
     if near and (rng.random() < 0.75 or (of in {"name", "date"} and not far)):
         return rng.choice(near)
     if of == "year":
@@ -115,11 +58,13 @@ def another(span: str, of: str, around: str, rng: Random, others: Sequence[str] 
         return _number(span, rng)
     if of == "date":
         day = re.search(r"\b\d{1,2}\b(?!\d)", span)
-        month = _MONTH.search(span)
+        month = MONTH.search(span)
         if month and (not day or rng.random() < 0.5):
-            return swap(span, month.group(), rng.choice([m for m in MONTHS if m != month.group()]))
+            return replace_span(
+                span, month.group(), rng.choice([m for m in MONTHS if m != month.group()])
+            )
         if day:
-            return swap(span, day.group(), str(int(day.group()) % 28 + 1))
+            return replace_span(span, day.group(), str(int(day.group()) % 28 + 1))
         return None
     return rng.choice(far) if far else None
 
@@ -213,13 +158,13 @@ def rescope(sentence: str, rng: Random) -> str | None:
 
 def reverse(sentence: str, rng: Random) -> str | None:
     """The sentence with two of its names exchanged."""
-    names = [name for name in spans(sentence, "name") if _moves(name, sentence)]
+    names = [name for name in find_spans(sentence, "name") if _moves(name, sentence)]
     pairs = [
         (a, b)
         for i, a in enumerate(names)
         for b in names[i + 1 :]
         # "Princess Alice, the Duchess of Gloucester" means the same the other way round.
-        if not same(a, b)
+        if not overlap(a, b)
         and not re.search(
             rf"{re.escape(a)}\W*(?:(?:is|was|are|were) )?(?:[Tt]he )?{re.escape(b)}", sentence
         )
@@ -227,7 +172,7 @@ def reverse(sentence: str, rng: Random) -> str | None:
     if not pairs or re.search(r"\b(?:and|married|with|or|met)\b", sentence):
         return None
     a, b = rng.choice(pairs)
-    return swap(swap(swap(sentence, a, "\0"), b, a), "\0", b)
+    return replace_span(replace_span(replace_span(sentence, a, "\0"), b, a), "\0", b)
 
 
 def _moves(name: str, sentence: str) -> bool:
@@ -250,19 +195,19 @@ def substitute(
     kinds = ["year", "number", "date", "name", "name"]
     rng.shuffle(kinds)
     for of in kinds:
-        found = spans(sentence, of)
+        found = find_spans(sentence, of)
         if not found:
             continue
         old = rng.choice(found)
         new = another(old, of, around, rng, names if of == "name" else ())
         if new and new != old and not (of == "name" and new in sentence):
-            return swap(sentence, old, new), old, new
+            return replace_span(sentence, old, new), old, new
     words = set(re.findall(r"[a-z]+", sentence))
     for row in (NUMBERS, ORDINALS):
         for word in row:
             if word in words:
                 new = rng.choice([w for w in row if w != word])
-                return swap(sentence, word, new), word, new
+                return replace_span(sentence, word, new), word, new
     return None
 
 

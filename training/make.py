@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, NamedTuple
 
+from citeproof.tools.entailment.spans import find_spans, overlap, replace_span
 from citeproof.tools.sentences import split
 from training import edits
 from training.rows import Row, show
@@ -187,7 +188,7 @@ def _of_question(
     near = [
         other.answers[0]
         for other in known.beside[gold.id]
-        if not any(edits.same(other.answers[0], a) for a in item.answers)
+        if not any(overlap(other.answers[0], a) for a in item.answers)
     ]
     near_alike = [a for a in near if edits.kind(a) == of]
     around = f"{gold.title}. {gold.text}"
@@ -195,12 +196,12 @@ def _of_question(
     if near_alike and rng.random() < 0.6:
         wrong = rng.choice(near_alike)
     elif of in {"year", "number", "date", "name"}:
-        counted = edits.spans(answer, of)[:1] if of == "number" else [answer]
+        counted = find_spans(answer, of)[:1] if of == "number" else [answer]
         put = edits.another(counted[0], of, around, rng, names) if counted else None
-        wrong = edits.swap(answer, counted[0], put) if put else None
+        wrong = replace_span(answer, counted[0], put) if put else None
     if wrong is None and near:
         wrong = rng.choice(near)
-    if wrong and not any(edits.same(wrong, a) for a in item.answers):
+    if wrong and not any(overlap(wrong, a) for a in item.answers):
         yield row(show(gold.text, answer), question, wrong, "other answer")
 
     choice = rng.random()
@@ -208,15 +209,15 @@ def _of_question(
         yield row(rng.choice(siblings).premise, question, answer, "same article")
     elif choice < 0.5 and near:
         other = rng.choice(known.beside[gold.id])
-        if not any(edits.same(answer, a) for a in other.answers) and other.question != question:
+        if not any(overlap(answer, a) for a in other.answers) and other.question != question:
             yield row(show(gold.text, answer), other.question, answer, "other question")
     elif choice < 0.75:
         changed = edits.substitute(question, around, rng, names)
-        if changed and not edits.same(changed[2], answer):
+        if changed and not overlap(changed[2], answer):
             yield row(show(gold.text, answer), changed[0], answer, "edited question")
     elif wrong and of in {"year", "number", "date", "name"}:
         # The passage now says something else: the model must not rely on what it has memorized.
-        edited = edits.swap(gold.text, answer, wrong)
+        edited = replace_span(gold.text, answer, wrong)
         if edited != gold.text:
             said, label = (answer, "not_entailed") if rng.random() < 0.5 else (wrong, "entailed")
             yield row(show(edited, wrong), question, said, "edited passage", label)
@@ -282,13 +283,13 @@ def sentences(texts: Sequence[Text], source: str, rng: Random) -> Iterator[Row]:
             if changed := edits.substitute(claim, premise, rng, names):
                 new, old, put = changed
                 yield row(premise, new, "not_entailed", "substitution")
-                edited = edits.swap(premise, old, put)
+                edited = replace_span(premise, old, put)
                 if rng.random() < 0.3:
                     yield row(edited, new, "entailed", "edited premise")
                 elif rng.random() < 0.3:
                     yield row(edited, claim, "not_entailed", "edited premise")
                 elif rng.random() < 0.25:
-                    both = [body, edits.swap(body, old, put)]
+                    both = [body, replace_span(body, old, put)]
                     rng.shuffle(both)
                     said = rng.choice([claim, new])
                     yield row("\n".join(both), said, "contradiction", "premises disagree")
@@ -303,8 +304,8 @@ def sentences(texts: Sequence[Text], source: str, rng: Random) -> Iterator[Row]:
                 yield row(premise, reversed_, "not_entailed", "roles")
         elif text.title in sentence and names:
             other = rng.choice(names)
-            if not edits.same(other, text.title):
-                swapped = edits.swap(claim, text.title, other)
+            if not overlap(other, text.title):
+                swapped = replace_span(claim, text.title, other)
                 yield row(premise, swapped, "not_entailed", "other entity")
         elif len(others) >= 3:
             rest = " ".join(others)
@@ -331,8 +332,8 @@ def twins(texts: Sequence[Text], source: str, rng: Random) -> Iterator[Row]:
         swapped = edits.substitute(claim, premise, rng, names)
         if swapped and (changed is None or rng.random() < 0.6):
             wrong, old, put = swapped
-            edited = edits.swap(premise, old, put)
-            if rng.random() < 0.4 and edits.swap(edited, put, old) == premise:
+            edited = replace_span(premise, old, put)
+            if rng.random() < 0.4 and replace_span(edited, put, old) == premise:
                 # The same two claims the other way round: common knowledge must not help.
                 premise, right, wrong = edited, wrong, claim
         if wrong:
@@ -350,18 +351,18 @@ def neighbours(rows: Sequence[Row], rng: Random) -> Iterator[Row]:
     gold: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         gold[row.hypothesis] |= pieces(row.premise)
-        for name in edits.spans(row.hypothesis, "name"):
+        for name in find_spans(row.hypothesis, "name"):
             by_name[name].append(row)
     for row in rows:
-        names = edits.spans(row.hypothesis, "name")
+        names = find_spans(row.hypothesis, "name")
         if not row.entailed or not names:
             continue
         near = [
             other
             for name in names
             for other in by_name[name]
-            if not edits.same(names[0], edits.spans(other.hypothesis, "name")[0])
-            and not edits.same(names[0], other.premise)
+            if not overlap(names[0], find_spans(other.hypothesis, "name")[0])
+            and not overlap(names[0], other.premise)
             and gold[row.hypothesis].isdisjoint(pieces(other.premise))
         ]
         if near:

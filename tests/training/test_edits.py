@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from citeproof.tools.entailment.spans import find_spans, replace_span
 from training import edits
 
 SENTENCE = "Ann Lee built the Orrin Tower in 1871 with 40 masons."
@@ -28,10 +29,10 @@ def test_kinds(text: str, kind: str) -> None:
 
 
 def test_spans_of_each_kind() -> None:
-    assert edits.spans(SENTENCE, "year") == ["1871"]
-    assert edits.spans(SENTENCE, "number") == ["40"]
-    assert edits.spans(SENTENCE, "name") == ["Ann Lee", "Orrin Tower"]
-    assert edits.spans("On 3 May 1871 it rained.", "date") == ["3 May 1871"]
+    assert find_spans(SENTENCE, "year") == ["1871"]
+    assert find_spans(SENTENCE, "number") == ["40"]
+    assert find_spans(SENTENCE, "name") == ["Ann Lee", "Orrin Tower"]
+    assert find_spans("On 3 May 1871 it rained.", "date") == ["3 May 1871"]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -67,7 +68,7 @@ def test_roles_change_places_but_not_where_order_means_nothing() -> None:
 
 
 def test_whole_words_only_are_swapped() -> None:
-    assert edits.swap("Ann met Anna.", "Ann", "Bo") == "Bo met Anna."
+    assert replace_span("Ann met Anna.", "Ann", "Bo") == "Bo met Anna."
 
 
 @pytest.mark.parametrize(

@@ -54,16 +54,19 @@ def stretch(score: float, threshold: float, onto: float = 0.5) -> float:
     return onto + (1.0 - onto) * (score - threshold) / rest if rest else 1.0
 
 
-def blend_odds(scores: Sequence[float], weights: Sequence[float], constant: float = 0.0) -> float:
-    """Combine probabilities: the logistic function of the weighted sum of their log-odds.
+def log_odds(score: float) -> float:
+    """Return the log-odds of a probability.
 
-    Each is first clipped to 0.001 and 0.999, since a certain one would outweigh all others.
+    It is first clipped to 0.001 and 0.999, since a certain one would outweigh all others.
     """
-    bounded = [min(max(score, 0.001), 0.999) for score in scores]
-    odds = [math.log(score / (1.0 - score)) for score in bounded]
-    return 1.0 / (
-        1.0 + math.exp(-math.fsum([constant, *(w * o for w, o in zip(weights, odds, strict=True))]))
-    )
+    bounded = min(max(score, 0.001), 0.999)
+    return math.log(bounded / (1.0 - bounded))
+
+
+def blend_odds(scores: Sequence[float], weights: Sequence[float], constant: float = 0.0) -> float:
+    """Combine probabilities: the logistic function of the weighted sum of their log-odds."""
+    odds = [w * log_odds(score) for w, score in zip(weights, scores, strict=True)]
+    return 1.0 / (1.0 + math.exp(-math.fsum([constant, *odds])))
 
 
 class Entailment(Protocol):

@@ -1,5 +1,7 @@
 """Reads a premise twice: the whole text, and the few sentences that are closest to the claim.
 
+Then it compares a claim that seems entailed with its rivals.
+
 A long premise that repeats the claim's words from line to line misleads an entailment model: the
 claim seems stated although only its parts are. Single sentences do not mislead it, but facts that
 span several sentences get lost. The mean of both log-odds separates true from false claims better
@@ -12,9 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds
+from citeproof.tools.entailment.rivals import find_rivals, outdo
 from citeproof.tools.sentences import split
 
 _PASSAGE = re.compile(r"^(?=Title: )", re.MULTILINE)
@@ -39,7 +42,7 @@ class CloseReader:
         self._first = first
         self._known: dict[Pair, float] = {}
         self.name = name_close_reader(first.name)
-        """The model, and that it reads twice, so that cached scores do not mix."""
+        """The model, and how it is read, so that cached scores do not mix."""
         self.threshold = first.threshold
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
@@ -66,6 +69,19 @@ class CloseReader:
         for i, excerpt in closest.items():
             score = blend_odds((scores[i], known[excerpt]), (0.5, 0.5))
             scores[i] = Score(score, getattr(scores[i], "contradiction", None))
+        return await self._compare_rivals(pairs, scores)
+
+    async def _compare_rivals(self, pairs: Sequence[Pair], scores: list[float]) -> list[float]:
+        """Return the scores, lower where a rival of an entailed claim leads."""
+        rivals = {
+            i: [Pair(pair.premise, rival) for rival in find_rivals(pair.hypothesis, pair.premise)]
+            for i, (pair, score) in enumerate(zip(pairs, scores, strict=True))
+            if score >= self.threshold
+        }
+        known = await self._read(chain((pairs[i] for i in rivals), *rivals.values()))
+        for i, some in rivals.items():
+            score = outdo(scores[i], known[pairs[i]], [known[pair] for pair in some])
+            scores[i] = Score(score, getattr(scores[i], "contradiction", None))
         return scores
 
     async def _read(self, asked: Iterable[Pair]) -> dict[Pair, float]:
@@ -84,7 +100,7 @@ class CloseReader:
 
 def name_close_reader(model: str) -> str:
     """Return the name of the close reader of a model."""
-    return f"{model} read closely"
+    return f"{model} read closely, with rivals"
 
 
 def excerpts(premise: str) -> list[list[str]]:

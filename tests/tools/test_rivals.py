@@ -1,0 +1,59 @@
+"""Rivals of a claim: which there are, and what their lead costs."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from citeproof.testing import TableEntailment
+from citeproof.tools.entailment import Pair
+from citeproof.tools.entailment.close_reader import CloseReader
+from citeproof.tools.entailment.rivals import find_rivals, outdo
+
+OIL = (
+    "The Netherlands faced an embargo in 1973, unlike the United Kingdom. The United Kingdom had "
+    "been an ally of Israel for six decades."
+)
+CLAIM = "The Netherlands was an ally of Israel."
+RIVAL = "The United Kingdom was an ally of Israel."
+
+
+@pytest.mark.parametrize(
+    ("claim", "rivals"),
+    [
+        (CLAIM, [RIVAL, "The Netherlands was an ally of United Kingdom."]),
+        ("The embargo began in 1974.", ["The embargo began in 1973."]),
+        ("They were allies for four decades.", ["They were allies for six decades."]),
+        ("They were allies of the United States.", ["They were allies of the Israel."]),
+        ("Allies help each other.", []),
+    ],
+)
+def test_rivals_have_another_name_or_number_of_the_premise(claim: str, rivals: list[str]) -> None:
+    found = find_rivals(claim, OIL)
+    assert [rival for rival in rivals if rival in found] == rivals
+    assert bool(found) == bool(rivals)
+    assert claim not in found
+
+
+@pytest.mark.parametrize(
+    ("own", "rivals", "score"),
+    [
+        (0.8, [], 0.8),
+        (0.8, [0.3, 0.8], 0.8),
+        (0.8, [0.83], 0.8),  # chance
+        (0.8, [0.3, 0.9], 0.6114),
+        (0.8, [0.95], 0.1433),
+    ],
+)
+def test_the_lead_of_the_best_rival_is_held_against_a_claim(
+    own: float, rivals: list[float], score: float
+) -> None:
+    assert outdo(0.8, own, rivals) == pytest.approx(score, abs=1e-3)
+
+
+@pytest.mark.parametrize(("claim", "proved"), [(CLAIM, False), (RIVAL, True)])
+def test_a_close_reader_accepts_only_the_better_one_of_two_rivals(claim: str, proved: bool) -> None:
+    table = TableEntailment(lambda _, claim: 0.8 if claim == CLAIM else 0.92)
+    [score] = asyncio.run(CloseReader(table).scores([Pair(OIL, claim)]))
+    assert (score >= table.threshold) is proved
