@@ -36,6 +36,12 @@ def test_rivals_have_another_name_or_number_of_the_premise(claim: str, rivals: l
     assert claim not in found
 
 
+def test_commands_that_share_a_word_are_rivals() -> None:
+    said = "Use `git rm --cached`, not `git reset`, and press Ctrl+S."
+    assert "To stop, use `git rm --cached`." in find_rivals("To stop, use `git reset`.", said)
+    assert "Press Ctrl+S." in find_rivals("Press Ctrl+Z.", said)
+
+
 @pytest.mark.parametrize(
     ("own", "rivals", "score"),
     [

@@ -1,11 +1,12 @@
-"""Rivals of a claim: the same claim with another name or number of its premise.
+"""Rivals of a claim: the same claim with another name, number or command of its premise.
 
 "The UK had traditionally been an ally of Israel" leads an entailment model to accept the same of
 the Netherlands, if the passage also names those: all words are there. Yet it accepts the claim with
 the right name more readily. So a claim that a rival beats has its lead held against it.
 
 On 491 claims that the cross-encoder accepts, 129 of them with another name or number put in, this
-costs 5% of the proofs of right claims and 30% of the others (model card, "Rivals").
+costs 5% of the proofs of right claims and 30% of the others (model card, "Rivals"). On claims that
+tell how, with another command or label put in, it is 13%, and none of 205 right ones.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ _MOST = 24
 
 
 def find_rivals(claim: str, premise: str) -> list[str]:
-    """Return the claim with each of its names, numbers, years and dates replaced.
+    """Return the claim with each of its names, numbers, dates and pieces of code replaced.
 
-    Each is replaced by each span of its kind that the premise has and the claim has not, and that
-    shares no word with it.
+    Each is replaced by each span of its kind that the premise has and the claim has not. Names that
+    share a word may mean the same; commands that do are different.
     """
     rivals = dict.fromkeys(
         replace_span(claim, said, other)
         for kind in KINDS
         for said in find_spans(claim, kind)
         for other in find_spans(premise, kind)
-        if other not in claim and not overlap(other, said)
+        if other not in claim and (kind == "code" or not overlap(other, said))
     )
     return list(rivals)[:_MOST]
 

@@ -1,4 +1,4 @@
-"""Finds names, numbers, years and dates in a text, and replaces them."""
+"""Finds names, numbers, dates and pieces of code in a text, and replaces them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from itertools import dropwhile
 from typing import Literal, get_args
 
-Kind = Literal["name", "number", "count", "year", "date"]
+Kind = Literal["code", "name", "number", "count", "year", "date"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -19,6 +19,10 @@ MONTH = re.compile(rf"\b(?:{_MONTHS})\b")
 _DATE = re.compile(
     rf"(?:{MONTH.pattern}) \d{{1,2}},? \d{{4}}|\b\d{{1,2}} (?:{MONTH.pattern}) \d{{4}}"
 )
+_CODE = re.compile(
+    r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”|\b(?:Ctrl|Alt|Shift)\+\w+|(?<![\w-])--?[a-zA-Z][\w-]+"
+)
+"""Commands and labels in their marks, combinations of keys, and options."""
 _COUNT = re.compile(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven"
     r"|eigh|nine)teen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred)\b"
@@ -51,6 +55,8 @@ def find_spans(text: str, kind: str) -> list[str]:
         found = _DATE.findall(text)
     elif kind == "count":
         found = _COUNT.findall(text)
+    elif kind == "code":
+        found = _CODE.findall(text)
     else:
         found = _names(text) if kind == "name" else []
     return list(dict.fromkeys(span for span in found if len(span) > 1 or kind == "number"))
