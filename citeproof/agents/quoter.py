@@ -50,7 +50,8 @@ _FEWEST = 4
 """Fewest words of a quote; one with fewer is a heading."""
 _RATHER_SURE = 0.8
 """A claim with this score gives way only to a sentence that says about the same. "Use the SQLite
-Online Backup API" (0.86) is right, and "Copy the database file" an answer too."""
+Online Backup API" (0.86) is right, and "Copy the database file" an answer too. But a claim on the
+Netherlands (0.84) is in serious doubt if the sentence that comes nearest names only the UK."""
 _SHORT = 3
 """Fewest content words of a failed claim that gives way to a quote. "Open HomeBank." has two, and
 any sentence on opening something would do."""
@@ -119,8 +120,12 @@ class Quoter(Node):
         claim, question = draft.text, state["question"]
         accepted = [other.text for other in state["claims"]]
         is_failed = draft.verdict is not None and draft.verdict.failed
-        is_sure = draft.verdict is not None and (draft.verdict.score or 0.0) >= _RATHER_SURE
         nearest = " ".join(supporting_sentence(passage, claim).split())
+        is_sure = (
+            draft.verdict is not None
+            and (draft.verdict.score or 0.0) >= _RATHER_SURE
+            and not missing_details(f"{question}\n{passage.title}\n{nearest}", claim)
+        )
         added = content(claim) - content(f"{question} {passage.title} use")
         limit = self.answerability.threshold if self.answerability else 0.0
 

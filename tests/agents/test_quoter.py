@@ -229,3 +229,15 @@ async def test_a_claim_that_is_rather_sure_gives_way_only_to_what_says_the_same(
 ) -> None:
     given = in_doubt("It refused the Treaty of Versailles in 1920.", score)
     assert (await quote(given) is not None) is quoted
+
+
+async def test_a_claim_whose_name_the_nearest_sentence_lacks_gives_way_to_what_answers() -> None:
+    """The passage has the name elsewhere, so the entailment model was rather sure."""
+    refused = "The Emperor had refused the treaty."
+    text = f"The Netherlands signed in 1648. {refused} It lasted."
+    passage = Passage(id="a", title="Treaty", text=text)
+    given = {"passages": [passage], "question": "Who refused the treaty?"}
+    claim = "The Netherlands had refused the treaty."
+    draft = await quote(in_doubt(claim, 0.85, passage, **given), refused)
+    assert draft is not None
+    assert draft.text == refused

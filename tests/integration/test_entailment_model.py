@@ -20,7 +20,7 @@ from citeproof.tools.entailment import Entailment, Pair, find_supports, question
 from citeproof.tools.entailment.opening import open_answerability, open_entailment
 
 CASES = Path(__file__).parents[1] / "data" / "hard_cases.jsonl"
-FLOOR = 155
+FLOOR = 163
 """Cases that the shipped cross-encoder gets right by itself. It may only rise."""
 ROUNDED = 3
 """Cases that may fall on the other side of the threshold on a processor that rounds otherwise."""
@@ -93,6 +93,18 @@ def test_a_passage_that_says_otherwise_contradicts(model: Entailment) -> None:
     wrong, right = asyncio.run(find_supports(model, "", [({1: said}, claim) for claim in claims]))
     assert wrong.verdict("cited").status == "contradicted"
     assert (right.verdict("cited").status, right.against) == ("supported", {})
+
+
+def test_a_name_of_another_sentence_scores_well_below_the_right_one(model: Entailment) -> None:
+    passage = (
+        "Title: The Orrin Strike\nThe strike did not reach all harbours. Of the nine guilds, the "
+        "Coopers lost every ship, while the Tanners and the Weavers kept trading. The Tanners had "
+        "long been a friend of the Harbour Board, and their master Joss Reed backed it."
+    )
+    said = "The {} were an old friend of the Harbour Board."
+    claims = [said.format(guild) for guild in ("Tanners", "Coopers")]
+    right, wrong = asyncio.run(model.scores([Pair(passage, claim) for claim in claims]))
+    assert right >= 0.8 > wrong
 
 
 def test_other_passages_beside_the_right_one_change_no_decision(model: Entailment) -> None:
