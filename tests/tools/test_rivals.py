@@ -9,7 +9,7 @@ import pytest
 from citeproof.testing import TableEntailment
 from citeproof.tools.entailment import Pair
 from citeproof.tools.entailment.close_reader import CloseReader
-from citeproof.tools.entailment.rivals import find_rivals, outdo
+from citeproof.tools.entailment.rivals import find_rivals, subtract_lead
 
 OIL = (
     "The Netherlands faced an embargo in 1973, unlike the United Kingdom. The United Kingdom had "
@@ -55,7 +55,7 @@ def test_commands_that_share_a_word_are_rivals() -> None:
 def test_the_lead_of_the_best_rival_is_held_against_a_claim(
     own: float, rivals: list[float], score: float
 ) -> None:
-    assert outdo(0.8, own, rivals) == pytest.approx(score, abs=1e-3)
+    assert subtract_lead(0.8, own, rivals) == pytest.approx(score, abs=1e-3)
 
 
 @pytest.mark.parametrize(("claim", "proved"), [(CLAIM, False), (RIVAL, True)])

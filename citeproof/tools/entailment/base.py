@@ -57,7 +57,7 @@ def stretch(score: float, threshold: float, onto: float = 0.5) -> float:
 def log_odds(score: float) -> float:
     """Return the log-odds of a probability.
 
-    It is first clipped to 0.001 and 0.999, since a certain one would outweigh all others.
+    The probability is clipped to 0.001 and 0.999, since a certain one would outweigh all others.
     """
     bounded = min(max(score, 0.001), 0.999)
     return math.log(bounded / (1.0 - bounded))

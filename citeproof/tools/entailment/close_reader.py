@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
 from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds
-from citeproof.tools.entailment.rivals import find_rivals, outdo
+from citeproof.tools.entailment.rivals import find_rivals, subtract_lead
 from citeproof.tools.sentences import split
 
 _PASSAGE = re.compile(r"^(?=Title: )", re.MULTILINE)
@@ -74,13 +74,13 @@ class CloseReader:
     async def _compare_rivals(self, pairs: Sequence[Pair], scores: list[float]) -> list[float]:
         """Return the scores, lower where a rival of an entailed claim leads."""
         rivals = {
-            i: [Pair(pair.premise, rival) for rival in find_rivals(pair.hypothesis, pair.premise)]
+            i: [Pair(pair.premise, rival) for rival in found]
             for i, (pair, score) in enumerate(zip(pairs, scores, strict=True))
-            if score >= self.threshold
+            if score >= self.threshold and (found := find_rivals(pair.hypothesis, pair.premise))
         }
         known = await self._read(chain((pairs[i] for i in rivals), *rivals.values()))
         for i, some in rivals.items():
-            score = outdo(scores[i], known[pairs[i]], [known[pair] for pair in some])
+            score = subtract_lead(scores[i], known[pairs[i]], [known[pair] for pair in some])
             scores[i] = Score(score, getattr(scores[i], "contradiction", None))
         return scores
 

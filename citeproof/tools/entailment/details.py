@@ -14,6 +14,7 @@ import unicodedata
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 _TEENS = "fifteen sixteen seventeen eighteen nineteen twenty"
 _TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
+NUMBER_WORDS = f"{_UNITS} {_TEENS} {_TENS}".split()
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 _VALUES = (
     {word: str(value) for value, word in enumerate(f"{_UNITS} {_TEENS}".split())}

@@ -40,7 +40,7 @@ def find_rivals(claim: str, premise: str) -> list[str]:
     return list(rivals)[:_MOST]
 
 
-def outdo(score: float, own: float, rivals: Sequence[float]) -> float:
+def subtract_lead(score: float, own: float, rivals: Sequence[float]) -> float:
     """Return the score of a claim, less the lead of its best rival.
 
     Args:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from itertools import dropwhile
-from typing import Literal, get_args
 
-Kind = Literal["code", "name", "number", "count", "year", "date"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+from citeproof.tools.entailment.details import NUMBER_WORDS
 
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 MONTHS = _MONTHS.split("|")
@@ -23,10 +22,7 @@ _CODE = re.compile(
     r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”|\b(?:Ctrl|Alt|Shift)\+\w+|(?<![\w-])--?[a-zA-Z][\w-]+"
 )
 """Commands and labels in their marks, combinations of keys, and options."""
-_COUNT = re.compile(
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven"
-    r"|eigh|nine)teen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred)\b"
-)
+_COUNT = re.compile(rf"\b(?:{'|'.join(NUMBER_WORDS[2:])})\b")
 _NAME = re.compile(
     r"\b[A-Z][\w'’.-]*[\w](?: (?:of|the|de|von|van|der|and|for) (?=[A-Z])| (?=[A-Z]))?"
     r"(?:[A-Z][\w'’-]+(?: (?=[A-Z]))?)*"
@@ -42,23 +38,12 @@ _EMPTY = {"the", "a", "an", "of", "and", "in", "to", "for"}
 
 
 def find_spans(text: str, kind: str) -> list[str]:
-    """Return the distinct spans of a kind in a text, in order; none if `kind` is no `Kind`.
+    """Return the distinct spans of a kind in a text, in order; none if `KINDS` lacks the kind.
 
     A count is a number in words. A single word that opens a sentence counts as a name if it is in
     capitals or has more than six letters.
     """
-    if kind == "year":
-        found = YEAR.findall(text)
-    elif kind == "number":
-        found = [number for number in NUMBER.findall(text) if not YEAR.fullmatch(number)]
-    elif kind == "date":
-        found = _DATE.findall(text)
-    elif kind == "count":
-        found = _COUNT.findall(text)
-    elif kind == "code":
-        found = _CODE.findall(text)
-    else:
-        found = _names(text) if kind == "name" else []
+    found = KINDS[kind](text) if kind in KINDS else []
     return list(dict.fromkeys(span for span in found if len(span) > 1 or kind == "number"))
 
 
@@ -91,3 +76,18 @@ def _opens(text: str, at: int) -> bool:
     """Whether a sentence begins at a position."""
     before = text[:at].rstrip()
     return not before or before[-1] in '.!?"”'
+
+
+def _numbers(text: str) -> list[str]:
+    return [number for number in NUMBER.findall(text) if not YEAR.fullmatch(number)]
+
+
+KINDS: Mapping[str, Callable[[str], list[str]]] = {
+    "code": _CODE.findall,
+    "name": _names,
+    "number": _numbers,
+    "count": _COUNT.findall,
+    "year": YEAR.findall,
+    "date": _DATE.findall,
+}
+"""What finds the spans of each kind."""
