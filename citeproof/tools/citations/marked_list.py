@@ -11,10 +11,11 @@ from citeproof.tools.citations.marked_text import (
     unwrap,
 )
 
-# A name ends after its marks if another name follows.
-_AFTER_MARKS = re.compile(r"(?<=\])\s*[,;.]?\s+(?!\[)|(?<=\])[,;](?!\s*\[)")
+# A name ends after its marks if another name follows; "[sic]" is no mark.
+_AFTER_MARKS = re.compile(r"(?<=[\d\s]\])(?:\s*[,;.]?\s+(?!\[)|[,;](?!\s*\[))")
 _COMMA = re.compile(r"[,;]\s+")
-_BEGIN = re.compile(r"^\s*(?:(?:[-*+•#>]+|\d{1,3}[.)])\s+)?(?:(?:and|or)\s+)?", re.IGNORECASE)
+# "And Then There Were None" is a name.
+_BEGIN = re.compile(r"^\s*(?:(?:[-*+•#>]+|\d{1,3}[.)])\s+)?(?:(?:and|or)\s+)?")
 _END = re.compile(r"[\s.,;:]+$")
 _EDGES = " \t,;:"
 

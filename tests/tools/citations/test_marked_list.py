@@ -20,6 +20,8 @@ from citeproof.tools.citations.marked_list import read_marked_list, read_marked_
         ('"Weird Al" Yankovic [1], "Ann Lee" [2]', '"Weird Al" Yankovic 1, Ann Lee 2'),
         ("9/11 [1], 1984 [2]", "9/11 1, 1984 2"),
         ("Who Goes There? Part Two [1], Dr. No [2]", "Who Goes There? Part Two 1, Dr. No 2"),
+        ("Curtain [1], And Then There Were None [2]", "Curtain 1, And Then There Were None 2"),
+        ("Ann [sic] Lee [1], Bo Ray [ 2 ], or Cy Fox [3]", "Ann [sic] Lee 1, Bo Ray 2, Cy Fox 3"),
         ("[1], [2]", ""),
         ("", ""),
     ],
