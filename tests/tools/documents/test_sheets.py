@@ -8,6 +8,7 @@ from typing import Any
 
 import openpyxl
 import pytest
+import xlsxwriter  # type: ignore[import-untyped]  # comes with python-pptx
 
 from citeproof.tools.documents import sheets
 from citeproof.types import Passage
@@ -51,6 +52,27 @@ def test_a_row_has_the_names_of_its_columns_and_says_where_it_stands() -> None:
         (-3, "0;(0)", "(3)"),
         (5, "[$€-407]0.00", "€5.00"),
         (0.1 + 0.2, "General", "0.3"),
+        (4103, "00000", "04103"),
+        (123456789, "000-00-0000", "123-45-6789"),
+        (5551234567, "(000) 000-0000", "(555) 123-4567"),
+        (10, '0 "kg"', "10 kg"),
+        (1234.5, "#,##0.00 [$CHF]", "1,234.50 CHF"),
+        (1234.5, "#\\ ##0.00", "1 234.50"),
+        (12.5, "0.0\\%", "12.5%"),
+        (1234567, "#,##0,", "1,235"),
+        (1234567, '0.0,,"M"', "1.2M"),
+        (2500, '[<1000]0" g";0.0," kg"', "2.5 kg"),
+        (0, '_-* #,##0.00 "€"_-;-* #,##0.00 "€"_-;_-* "-"??" €"_-;_-@_-', "- €"),
+        (0, '"yes";"yes";"no"', "no"),
+        (2.5, "0", "3"),
+        (1.005, "0.00", "1.01"),
+        (0.285, "0%", "29%"),
+        (-0.001, "0%", "0%"),
+        (1234.5, "0.00E+00", "1234.5"),
+        (0.25, "# ?/?", "0.25"),
+        (1, "0" * 250 + "." + "0" * 250, "0" * 249 + "1." + "0" * 4),
+        (datetime.time(14, 30), "hh:mm", "14:30"),
+        (datetime.timedelta(hours=30, minutes=5), "[h]:mm", "30:05"),
         (datetime.datetime(2024, 5, 1), "dd.mm.yyyy", "2024-05-01"),
         (datetime.datetime(2024, 5, 1, 8, 30), "dd.mm.yyyy hh:mm", "2024-05-01 08:30"),
         (True, "General", "TRUE"),
@@ -85,6 +107,25 @@ def test_a_line_above_a_table_is_its_title() -> None:
 def test_two_columns_of_words_have_no_names() -> None:
     found = cut(book_of(["Name", "Anna"], ["Born in", "Lerwick"]))
     assert found[0].text == "Name | Anna\nBorn in | Lerwick"
+
+
+def test_comments_and_text_boxes_come_after_the_rows() -> None:
+    book = xlsxwriter.Workbook(out := io.BytesIO())
+    sheet = book.add_worksheet("Sales")
+    for number, row in enumerate([["Isle", "Sheep"], ["Noss", 3]]):
+        sheet.write_row(number, 0, row)
+    sheet.write_comment("B2", "Counted from afar.", {"author": "Eva"})
+    sheet.insert_textbox("D2", "All figures are provisional.")
+    book.close()
+    found = [(p.text, p.location) for p in passages(out.getvalue(), "sales.xlsx")]
+    notes = "Comment by Eva on B2 (Noss): Counted from afar.\nAll figures are provisional."
+    assert found == [("Isle: Noss; Sheep: 3", "sheet Sales, row 2"), (notes, "sheet Sales")]
+
+
+def test_formulas_without_a_value_are_told_though_other_cells_have_one() -> None:
+    book = book_of(["Isle", "Sheep"], ["Noss", 3], ["All", "=SUM(B2)"])
+    told = "formulas without a computed value (1); open it in Excel and save it"
+    assert read(packed(book), "a.xlsx").problems == (told,)
 
 
 def test_empty_sheets_and_uncomputed_formulas_are_told() -> None:
