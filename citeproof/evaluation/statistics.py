@@ -52,7 +52,7 @@ def estimate(
         None if the metric applies to no answer.
     """
     sides = [rows] if less is None else [rows, less]
-    groups = [group for group in zip(*sides, strict=True) if _apply(group, metric)]
+    groups = [group for group in zip(*sides, strict=True) if all(_applies(metric, *group))]
     if not groups:
         return None
     first, *second = [_resample(side, metric) for side in zip(*groups, strict=True)]
@@ -74,14 +74,14 @@ def mean_of_runs(runs: Sequence[Sequence[Scores]], metric: str) -> tuple[Estimat
     Returns:
         None if a run has no answer to which the metric applies.
     """
-    applying = [[row for row in rows if _apply([row], metric)] for rows in runs]
-    if not all(applying):
+    asked = [rows for rows in zip(*runs, strict=True) if any(_applies(metric, *rows))]
+    numbers = [sum(_applies(metric, *rows)) for rows in zip(*asked, strict=True)]
+    if not (numbers and all(numbers)):
         return None
-    values, spreads = zip(*(_resample(rows, metric) for rows in applying), strict=True)
+    values, resampled = zip(*(_resample(r, metric) for r in zip(*asked, strict=True)), strict=True)
     drawn = np.random.default_rng(_SEED).integers(len(runs), size=(_RESAMPLES, len(runs)))
-    means = np.take_along_axis(np.array(spreads).T, drawn, axis=1).mean(axis=1)
-    number = min(map(len, applying))
-    return _estimate(sum(values) / len(values), means, number), spread(values)
+    means = np.take_along_axis(np.array(resampled).T, drawn, axis=1).mean(axis=1)
+    return _estimate(sum(values) / len(values), means, min(numbers)), spread(values)
 
 
 def spread(values: Sequence[float]) -> float:
@@ -111,14 +111,19 @@ def format_cell(value: Estimate | None, n: int, *, sign: bool = False) -> str:
 
 
 def _resample(rows: Sequence[Scores], metric: str) -> tuple[float, Any]:
-    """Return a metric of answers to which it applies, and that of each resample of them."""
-    names, number = parts(metric), len(rows)
-    table = np.array([[row[name] for name in names] for row in rows], dtype=float)
+    """Return a metric of answers, and that of each resample of them.
+
+    A resample that holds no answer to which the metric applies gets the metric of all answers.
+    """
+    names, draws = parts(metric), _draws(len(rows))[:, _applies(metric, *rows)]
+    kept = [row for row in rows if row.get(metric) is not None]
+    table = np.array([[row[name] for name in names] for row in kept], dtype=float)
 
     def value(means: Any) -> float:
         return of_means(dict(zip(names, means.tolist(), strict=True)), metric)
 
-    resampled = [value(means) for means in _draws(number) @ table / number]
+    draws = np.where(draws.any(axis=1, keepdims=True), draws, 1)
+    resampled = [value(means) for means in draws @ table / draws.sum(axis=1, keepdims=True)]
     return value(table.mean(axis=0)), np.array(resampled)
 
 
@@ -134,5 +139,5 @@ def _estimate(value: float, resampled: Any, number: int) -> Estimate:
     return Estimate(value=value, low=float(low), high=float(high), n=number)
 
 
-def _apply(rows: Sequence[Scores], metric: str) -> bool:
-    return all(row.get(metric) is not None for row in rows)
+def _applies(metric: str, *rows: Scores) -> list[bool]:
+    return [row.get(metric) is not None for row in rows]

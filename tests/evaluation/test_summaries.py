@@ -81,7 +81,21 @@ def test_the_mean_of_runs_has_an_interval_of_questions_and_runs() -> None:
     same = mean_of_runs([runs[1]] * 3, "em_recall")
     assert same is not None
     assert (same[0].low, same[0].high, same[1]) == (alone.low, alone.high, 0)
-    assert mean_of_runs([*runs, [{"em_recall": None}]], "em_recall") is None
+    assert mean_of_runs([*runs, [{"em_recall": None}] * 10], "em_recall") is None
+
+
+def test_the_runs_of_a_mean_share_their_resamples_where_a_metric_applies_to_fewer_answers() -> None:
+    values = [n / 40 for n in range(40)]
+    whole: list[Scores] = [{"em_recall": value} for value in values]
+    none: list[Scores] = [{"em_recall": None}]
+    found = mean_of_runs([none * least + whole[least:] for least in (0, 1, 2)], "em_recall")
+    assert found is not None
+    alone = estimate_all(whole)["em_recall"]
+    assert found[0].n == 38
+    assert found[0].high - found[0].low == pytest.approx(alone.high - alone.low, rel=0.05)
+    rare = mean_of_runs([whole[:1] + none, none + whole[20:21]], "em_recall")
+    assert rare is not None
+    assert (rare[0].value, rare[0].low, rare[0].high) == (0.25, 0, 0.5)
 
 
 def test_the_mean_of_runs_has_the_f1_of_each_run() -> None:
