@@ -176,9 +176,12 @@ class FolderStore(Store):
                 if before == str(self._look_up(segment)[1]):  # Chroma updates it after the files
                     shutil.rmtree(self._path / segment, ignore_errors=True)
                     shutil.copytree(copy, self._path / segment)
-            # Within a process, Chroma shares one client per spelling of a path.
-            spelling = f"{self._path}/{'./' * next(_spellings)}"
-            self._client = chromadb.PersistentClient(path=spelling, settings=chroma_settings())
+            # Within a process, Chroma shares one client per spelling of a path, so each client gets
+            # its own. Its length is that of a binary number: paths may have 4,096 bytes.
+            number = f"{next(_spellings):b}".replace("0", "/").replace("1", "./")
+            self._client = chromadb.PersistentClient(
+                path=f"{self._path}/{number}", settings=chroma_settings()
+            )
             self._seen = version
             if copies:
                 for collection in self._client.list_collections():  # reads what the files lack

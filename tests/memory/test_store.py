@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import threading
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 from chromadb import Collection
 
 from citeproof.errors import StoreError
+from citeproof.memory import folder_store
 from citeproof.memory.folder_store import FolderStore
 from citeproof.memory.opening import open_store
 from citeproof.memory.store import Store, fetch
@@ -236,6 +238,19 @@ def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
 def test_a_server_that_does_not_answer() -> None:
     with pytest.raises(StoreError, match=r"at 127\.0\.0\.1:9 .*chroma run"):
         open_store(ChromaSettings(host="127.0.0.1", port=9), "index")
+
+
+def test_a_process_may_open_a_folder_any_number_of_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_store, "_spellings", itertools.count(10_000_000))
+    stores = [open_store(at(tmp_path), "index") for _ in range(2)]
+    for number in range(1, 4):
+        for store in stores:  # each one reopens the folder after the other has written
+            fill(store, number)
+            assert held(store) == number
+    for store in stores:
+        store.close()
 
 
 def test_threads_share_a_folder(tmp_path: Path) -> None:
