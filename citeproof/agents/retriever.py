@@ -45,11 +45,16 @@ class Retriever(SearchNode):
         question = validate_question(state["question"])
         documents = state.get("corpus") or read_documents(state.get("documents") or ())
         passages = await self.find(question, documents)
-        shown = passages[: self.k]
         # The answer may rest only on the documents that came with the question.
         earlier = [] if documents else state.get("earlier") or []
-        update: Update = {"long_term": [], "short_term": [], "passages": [*passages, *earlier]}
-        update[self.fills] = [passage.id for passage in append_new(shown, earlier)]
+        shown = append_new(passages[: self.k], earlier)
+        # CaLM goes on to the passages behind those shown.
+        update: Update = {
+            "long_term": [],
+            "short_term": [],
+            "passages": append_new(shown, passages),
+        }
+        update[self.fills] = [passage.id for passage in shown]
         return {**update, "shown": len(shown), "corpus": documents}
 
     async def find(self, query: str, documents: Sequence[Passage]) -> list[Passage]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
 from citeproof import Answer, Toolbox
 from citeproof.graphs.calm import PAPER_PARAMETERS, CaLMParameters, build_calm
@@ -259,3 +260,22 @@ def test_ranked_documents_are_the_pool_in_their_order() -> None:
     unlike = "Nothing here has a word of the question."
     graph.invoke({"question": "What is told?", "documents": [unlike, POOL[0]]})
     assert unlike in script.calls("answerer")[0].prompt
+
+
+def test_a_passage_that_an_earlier_turn_cited_is_not_read_twice() -> None:
+    class Talk(Script):
+        usual: ClassVar = {**Script.usual, "question_rewriter": ["What more?"]}
+        found: ClassVar = {"What is told?": POOL[:1], "What more?": POOL[1:5]}
+
+    script = Talk(
+        answerer=[told(1), f"{told(3)} {WRONG}", told(3)],
+        verifier_lm=[told(1), f"{told(3)} It rained on that very day [1]."],
+    )
+    graph = build_calm(
+        script.toolbox(), k=2, max_rounds=2, prove=False, checkpointer=InMemorySaver()
+    )
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    graph.invoke({"question": "What is told?"}, thread)
+    graph.invoke({"question": "And what more?"}, thread)
+    assert script.shown(MAIN) == [[1], [1, 2, 3], [3, 4]]
+    assert script.shown(VERIFIER) == [[1], [1, 3]]
