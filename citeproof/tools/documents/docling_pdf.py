@@ -19,7 +19,7 @@ from citeproof.tools.documents.base import Document, Part, sections, unusable, u
 from citeproof.tools.documents.pdf_lines import name_pages, place_box
 from citeproof.tools.documents.pdf_notes import read_notes
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.tables import cell_of, looks_like_header, row_lines
+from citeproof.tools.documents.tables import cell_of, find_header, row_lines
 from citeproof.types import Box
 
 if TYPE_CHECKING:
@@ -126,14 +126,14 @@ def _rows(table: Any, document: Any) -> Iterator[_Block]:
     known = {id(one): cell_of(whole(one.text)) for row in grid for one in row}
     cells = [[known[id(one)] for one in row] for row in grid]  # merged cells repeated
     head = len(list(takewhile(_names, grid)))
-    if not 0 < head < len(grid):
-        head = int(looks_like_header(cells))
+    header = cells[:head] if 0 < head < len(grid) else find_header(cells)
+    head = len(header)
     for own in table.prov[:1]:
         lines: list[_Line] = []
         for row, said in zip(grid[head:], cells[head:], strict=True):
             area = _around((one.bbox for one in row), document, own.page_no)
             area = area or _area(own.bbox, document, own.page_no)
-            lines += [_Line(line, area) for line in row_lines([*cells[:head], said], head)]
+            lines += [_Line(line, area) for line in row_lines([*header, said], header)]
         yield _Block(own.page_no, tuple(lines), rows=True)
 
 

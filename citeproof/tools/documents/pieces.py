@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from citeproof.tools.documents.base import TERM, Heading
-from citeproof.tools.documents.tables import Grid, looks_like_header
+from citeproof.tools.documents.tables import Grid
 
 _LONG = 60
 """A list or table of this many words is likely to be cut, so its pieces need its name."""
@@ -81,9 +81,9 @@ class Pieces:
                 start = None
 
     def table(self, grid: Grid, header: int) -> None:
-        """Add a table; if `header` is 0, the first row is its header if it looks like one."""
+        """Add a table; if `header` is 0, its header is what looks like one."""
         self.end_line("\n\n")
-        self.rows(grid.lines(header or int(looks_like_header(grid.rows))))
+        self.rows(grid.lines(header))
         self.end_line("\n\n")
 
     def heading(self, start: int, level: int) -> None:

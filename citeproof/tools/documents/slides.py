@@ -22,7 +22,7 @@ from citeproof.tools.documents.base import (
     whole,
 )
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.tables import Grid
+from citeproof.tools.documents.tables import Grid, find_header
 
 _FIX = "Open it in PowerPoint or LibreOffice and save it as .pptx again."
 _LINE = 200_000
@@ -116,12 +116,14 @@ def _table(pieces: Pieces, table: Any) -> None:
     for row in table._tbl.tr_lst:
         grid.start_row()
         for cell in row.tc_lst:
-            if cell.get("hMerge") not in {"1", "true"}:  # the cell to its left covers it
-                said = "".join(cell.itertext("{*}t"))
-                grid.add(whole(said), across=number(cell.get("gridSpan", "")))
+            covered = {cell.get("hMerge"), cell.get("vMerge")} & {"1", "true"}
+            if not covered:
+                lines = ("".join(one.itertext("{*}t")) for one in cell.iter("{*}p"))
+                down, across = (number(cell.get(name, "")) for name in ("rowSpan", "gridSpan"))
+                grid.add(whole(" ".join(lines)), across=across, down=down)
     first = [cell.text for row in grid.rows[:1] for cell in row]
     named = table.first_row and len(grid.rows) > 1 and all(first) and len(set(first)) > 1
-    pieces.table(grid, int(named))
+    pieces.table(grid, int(named and not find_header(grid.rows)))
 
 
 def _is_furniture(shape: Any) -> bool:

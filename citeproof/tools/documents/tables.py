@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise, takewhile
 
 from citeproof.tools.documents.base import Part
 
@@ -14,6 +14,8 @@ _MOST_SPAN = 200
 _MOST_WIDE = 2_000
 _NUMBER = re.compile(r"[\s(+\-−–$€£¥]*\d[\d\s.,:/%°()+\-−–$€£¥]*[A-Za-z%°]{0,3}")
 _YEAR = re.compile(r"(?:18|19|20)\d\d")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_DIGITS = re.compile(r"[\d.,\s]+(?=\d)|\d")
 _HEADER_WORDS = 12
 _MOST_NAME = 120
 """Characters of a column's name that stand in each row; a file of a megabyte with a name of that
@@ -66,16 +68,19 @@ class Grid:
                 self._hanging[len(row)] = min(down, _MOST_SPAN) - 1, cell
             row.append(cell)
 
-    def lines(self, header: int | None = None) -> list[str]:
-        """Return `row_lines` of the rows; leading all-header rows are the default header."""
+    def lines(self, header: int = 0) -> list[str]:
+        """Return `row_lines` of the rows.
+
+        Args:
+            header: The number of header rows; 0 for the leading rows of header cells, or else for
+                those that look like a header.
+        """
         self._fill(len(self._here))
-        if header is None:
-            header = 0
-            for row in self.rows:
-                if not row or not all(cell.is_header or not cell.text for cell in row):
-                    break
-                header += 1
-        return row_lines(self.rows, header)
+        marked = takewhile(
+            lambda row: row and all(c.is_header or not c.text for c in row), self.rows
+        )
+        header = header or sum(1 for _ in marked)
+        return row_lines(self.rows, self.rows[:header] or find_header(self.rows))
 
     def _fill(self, most: int) -> None:
         """Append cells that extend down from above; unless `most` is 0, fill gaps before them."""
@@ -89,12 +94,12 @@ class Grid:
                 break
 
 
-def row_lines(rows: Sequence[Sequence[Cell]], header: int) -> list[str]:
+def row_lines(rows: Sequence[Sequence[Cell]], header: Sequence[Sequence[Cell]]) -> list[str]:
     """Return a line for each row below the header rows; without a header, bars separate cells."""
-    if not header or header >= len(rows):
+    if not header or len(header) >= len(rows):
         return [line for row in rows if (line := _bare(row))]
-    names = _names(rows[:header])
-    return [line for row in rows[header:] if (line := _row_line(names, row))]
+    names = _names(header)
+    return [line for row in rows[len(header) :] if (line := _row_line(names, row))]
 
 
 def _row_line(names: Sequence[str], row: Sequence[Cell]) -> str:
@@ -112,24 +117,76 @@ def _row_line(names: Sequence[str], row: Sequence[Cell]) -> str:
     return "; ".join(said)
 
 
-def looks_like_header(rows: Sequence[Sequence[Cell]]) -> bool:
-    """Return whether the first row names the columns of the others.
+def find_header(rows: Sequence[Sequence[Cell]]) -> Sequence[Sequence[Cell]]:
+    """Return the rows that name the columns of the others: none, the first, or the first two.
 
-    Its cells must be short and distinct, and must not be numbers except years. There must be at
-    least three columns, or a number below: two columns of words may have no header.
+    Their cells must be short and distinct, and must not be numbers except years and dates above
+    something else. There must be at least three columns, or numbers of one kind below: two columns
+    of words may have no header, and numbers of several kinds are the values of a form.
     """
+    if two := _two_rows(rows):
+        return two
     if len(rows) < 2 or len(rows[0]) < 2:
-        return False
+        return ()
     first = [cell.text for cell in rows[0]]
     named = [text for text in first if text]
     if len(set(named)) < len(first) - 1 or len(named) < 2 or (len(first) == 2 and not first[1]):
-        return False
-    if any(_NUMBER.fullmatch(text) and not _YEAR.fullmatch(text) for text in named):
-        return False
-    if any(len(text.split()) > _HEADER_WORDS for text in named):
-        return False
+        return ()
+    if len({cell.is_header for cell in rows[0]}) > 1:  # the first cell names its row
+        return ()
+    columns = [(text, _column(rows[1:], n)) for n, text in enumerate(first) if text]
+    if not all(_is_name(*column) for column in columns):
+        return ()
+    if sum(any(values) for _, values in columns) < 2:  # names without values would be lost
+        return ()
     below = [cell.text for row in rows[1:] for cell in row[1:] if cell.text]
-    return bool(below) and (len(first) > 2 or any(map(_NUMBER.fullmatch, below)))
+    if len(first) == 2 and (first[0].endswith(":") or not _is_of_one_kind(below)):
+        return ()
+    return rows[:1]
+
+
+def _two_rows(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:
+    """Return the first two rows if the second one divides columns that the first one names.
+
+    A blank cell after a name in the first row counts as covered by the name.
+    """
+    if len(rows) < 3 or not 2 < len(rows[0]) == len(rows[1]):
+        return []
+    top, second = [*rows[0]], rows[1]
+    for n, cell in enumerate(second):
+        if n and cell.text and not top[n].text:
+            top[n] = top[n - 1]
+    shares = [left is right and bool(left.text) for left, right in pairwise(top)]
+    divided = [any(shares[max(0, n - 1) : n + 1]) for n in range(len(top))]
+    for n, (above, cell) in enumerate(zip(top, second, strict=True)):
+        name = cell if divided[n] else above
+        if divided[n] and (cell is above or not cell.text):
+            return []
+        if not divided[n] and cell.text not in {"", above.text} and above.text:
+            return []
+        if (n and not name.text) or (name.text and not _is_name(name.text, _column(rows[2:], n))):
+            return []
+    names = [(above.text, cell.text) for above, cell in zip(top, second, strict=True)]
+    return [top, second] if any(divided) and len(set(names)) == len(names) else []
+
+
+def _column(rows: Sequence[Sequence[Cell]], place: int) -> list[str]:
+    return [row[place].text for row in rows if place < len(row)]
+
+
+def _is_name(text: str, below: Sequence[str]) -> bool:
+    """Return whether a text may name a column with these values."""
+    if _DATE.fullmatch(text):
+        return not any(map(_DATE.fullmatch, below))
+    is_value = _NUMBER.fullmatch(text) and not _YEAR.fullmatch(text)
+    return not is_value and len(text.split()) <= _HEADER_WORDS
+
+
+def _is_of_one_kind(values: Sequence[str]) -> bool:
+    """Return whether most values are numbers that differ only in their digits."""
+    numbers = [value for value in values if _NUMBER.fullmatch(value)]
+    kinds = {_DIGITS.sub("", value.strip("-−–+() ")) for value in numbers}
+    return 2 * len(numbers) > len(values) and 2 * len(kinds) <= max(2, len(numbers))
 
 
 def _names(rows: Sequence[Sequence[Cell]]) -> list[str]:
@@ -143,7 +200,8 @@ def _bare(row: Sequence[Cell]) -> str:
     said = [cell.text for n, cell in enumerate(row) if not n or row[n - 1] is not cell]
     while said and not said[-1]:
         said.pop()
-    if len(said) == 2 and row[0].is_header and not row[1].is_header and said[0]:
+    is_named = row[0].is_header and not row[-1].is_header
+    if len(said) == 2 and said[0] and (is_named or said[0].endswith(":")):
         return f"{said[0].rstrip(':')}: {said[1]}"
     return " | ".join(said).strip() if any(said) else ""
 
@@ -182,7 +240,7 @@ def _tables(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         if not ends and rows[place].number > rows[place - 1].number + 1:
             below = _grid(rows[place : place + _LOOK_AT])
             # A gap ends a table of one row, and any table if column names or a lone cell follow.
-            ends = looks_like_header(below) or len(rows[place].cells) < 2 or place - begin < 2
+            ends = bool(find_header(below)) or len(rows[place].cells) < 2 or place - begin < 2
         if ends:
             yield rows[begin:place]
             begin = place
@@ -200,21 +258,21 @@ def _part(rows: Sequence[Row], title: str, location: str, *, named: bool) -> Par
     lead = 0
     while lead < len(rows) - 2 and len({cell.text for cell in rows[lead].cells.values()}) == 1:
         lead += 1
-    if not looks_like_header(_grid(rows[lead : lead + _LOOK_AT])):
-        lead = 0
-    head = int(named or looks_like_header(_grid(rows[lead : lead + _LOOK_AT])))
     grid = _grid(rows)
-    names = grid[lead : lead + head]
+    if not find_header(grid[lead : lead + _LOOK_AT]):
+        lead = 0
+    names = find_header(grid[lead : lead + _LOOK_AT]) or (grid[:1] if named else [])
+    head = len(names)
     numbered = [
         (row.number, line)
         for row, cells in zip(rows[lead + head :], grid[lead + head :], strict=True)
-        for line in row_lines([*names, cells], head)
+        for line in row_lines([*names, cells], names)
     ]
     lines = [line for _, line in numbered]
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     kept = [(start, start + len(line)) for start, line in zip(starts, lines, strict=False)]
     if not lines:  # nothing but column names
-        lines = [line for cells in grid for line in row_lines([cells], 0)]
+        lines = [line for cells in grid for line in row_lines([cells], ())]
     text = "\n".join(lines)
     above = " ".join(next(iter(row.cells.values())).text for row in rows[:lead])
     headings = (above,) if above and above != title else ()

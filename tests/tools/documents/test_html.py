@@ -120,6 +120,14 @@ def test_a_title_is_not_said_twice(title: str) -> None:
             "<tr><th>Born</th><td>1881</td></tr><tr><th>Died:</th><td>1902</td></tr>",
             "Born: 1881\nDied: 1902",
         ),
+        (
+            "<tr><td>Isle<td>2020<td>2021</tr><tr><td>Noss<td>3<td>4</tr>",
+            "Isle: Noss; 2020: 3; 2021: 4",
+        ),
+        (
+            "<tr><th>Seat<td>Bern<td>old</tr><tr><th>Heads<td>130<td>200</tr>",
+            "Seat | Bern | old\nHeads | 130 | 200",
+        ),
         ("<tr><td><p>A</p></td> <td><!-- x --><div><p>B <b>b</b></p></div></td></tr>", "A | B b"),
         ("<tr><td>A</td><td><p>&nbsp;</p><p></p></td><td>C</td></tr>", "A |  | C"),
         ("<tr><td>A<td><td><p>C<tr><td><td>E", "A |  | C\n| E"),

@@ -109,6 +109,32 @@ def test_two_columns_of_words_have_no_names() -> None:
     assert found[0].text == "Name | Anna\nBorn in | Lerwick"
 
 
+def test_two_header_rows_name_the_columns_together() -> None:
+    names: list[list[Any]] = [["Isle", "Sheep", None], [None, 2020, 2021]]
+    book = book_of(*names, ["Noss", 3, 4], ["Fair", 5, 6])
+    said = "Isle: Noss; Sheep 2020: 3; Sheep 2021: 4\nIsle: Fair; Sheep 2020: 5; Sheep 2021: 6"
+    assert cut(book)[0].text == said  # a blank cell after a name
+    book.active.merge_cells("A1:A2")
+    book.active.merge_cells("B1:C1")
+    assert cut(book)[0].text == said
+
+
+def test_dates_name_columns_unless_dates_are_below() -> None:
+    days = [datetime.date(2024, month, 1) for month in (1, 2, 3)]
+    assert cut(book_of(["Isle", *days[:2]], ["Noss", 3, 4]))[0].text == (
+        "Isle: Noss; 2024-01-01: 3; 2024-02-01: 4"
+    )
+    assert cut(book_of(["Fair", days[0], "held"], ["Market", days[1], "held"]))[0].text == (
+        "Fair | 2024-01-01 | held\nMarket | 2024-02-01 | held"
+    )
+
+
+def test_the_fields_of_a_form_are_not_columns() -> None:
+    book = book_of(["Name", "Anna"], ["Wage", 50_000], ["Since", datetime.date(2024, 3, 1)])
+    assert cut(book)[0].text == "Name | Anna\nWage | 50000\nSince | 2024-03-01"
+    assert cut(book_of(["Name:", "Anna"], ["Age:", 30]))[0].text == "Name: Anna\nAge: 30"
+
+
 def test_comments_and_text_boxes_come_after_the_rows() -> None:
     book = xlsxwriter.Workbook(out := io.BytesIO())
     sheet = book.add_worksheet("Sales")

@@ -52,6 +52,18 @@ def test_the_rows_of_a_table_have_their_columns_names() -> None:
     assert passage.text == "Isle: North; Sheep: forty"
 
 
+def test_merged_names_and_lines_of_a_cell() -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
+    table = slide.shapes.add_table(3, 3, Inches(1), Inches(1), Inches(4), Inches(1)).table
+    for n, said in enumerate(["Isle", "Sheep", "", "", "2020", "2021", "North\nRona", "3", "4"]):
+        table.cell(n // 3, n % 3).text = said
+    table.cell(0, 0).merge(table.cell(1, 0))
+    table.cell(0, 1).merge(table.cell(0, 2))
+    [passage] = cut(read(packed(deck), "talk.pptx"))
+    assert passage.text == "Isle: North Rona; Sheep 2020: 3; Sheep 2021: 4"
+
+
 def test_what_holds_no_text_is_told() -> None:
     deck = pptx.Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
