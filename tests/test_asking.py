@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 
-from citeproof import Answer, aanswer, answer, astream_events, build_vtg
+from citeproof import Answer, aanswer, answer, astream_events, build_vtg, verify_with
 from citeproof.errors import InputError
-from citeproof.runtime.events import AnswerReady, ClaimAccepted
-from citeproof.state import QuestionInput
+from citeproof.runtime.events import AnswerReady, ClaimAccepted, Event
+from citeproof.state import QuestionInput, Result
 from citeproof.testing import passage
 from tests.chain import chain
 from tests.graphs.scripts import Script
@@ -24,6 +26,13 @@ def scripted(**parameters: Any) -> Any:
     """VTG over a script of one claim, which its passage states."""
     script = Script(claims=[BUILT.text, "DONE"], citations=[[1]], passages={"": [BUILT]})
     return build_vtg(script.toolbox(), **parameters)
+
+
+def unproved(**parameters: Any) -> Any:
+    """VTG over a script of a claim that nothing proves, on which a person decides."""
+    wrong = "Bo built the tower."
+    script = Script(claims=[wrong, wrong], citations=[[1], [1]], questions=[["Who?"]])
+    return build_vtg(script.toolbox(), review=True, max_trials=0, **parameters)
 
 
 def one_step(step: Any) -> Any:
@@ -64,10 +73,57 @@ async def test_events_of_others_are_left_out() -> None:
     assert told == []
 
 
+def kinds(events: list[Event]) -> list[str]:
+    """The kinds of the events that tell of claims, evidence and answers, in order."""
+    return [event.type for event in events if event.type.startswith(("claim_", "answer", "review"))]
+
+
+async def test_the_events_of_graphs_inside_a_graph_come_too() -> None:
+    script = Script(claims=[BUILT.text, "DONE"], citations=[[1]], passages={"": [BUILT]})
+    tools = script.toolbox()
+    graph = verify_with(build_vtg(tools), tools)
+    events = [event async for event in astream_events(graph, QUESTION)]
+    told = [kind for kind in kinds(events) if kind != "claim_delta"]
+    once = ["claim_drafted", "claim_verified", "claim_accepted"]
+    assert told == [*once, *once, "answer_ready"]
+
+
+async def test_a_graph_of_somebody_else_announces_the_answer_of_a_graph_inside() -> None:
+    graph = chain(Result, ask=scripted(), sign=lambda _: {}).compile()
+    events = [event async for event in astream_events(graph, QUESTION)]
+    [*_, last] = events
+    assert isinstance(last, AnswerReady)
+    assert last.answer.text == "Ann built the tower [1]."
+    assert kinds(events).count("answer_ready") == kinds(events).count("claim_accepted") == 1
+
+
+async def test_the_events_of_a_run_end_where_it_waits_for_a_person() -> None:
+    graph = chain(Result, ask=unproved(), sign=lambda _: {}).compile(InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "1"}}
+    events = [event async for event in astream_events(graph, QUESTION, config=config)]
+    assert kinds(events)[-1] == "review_requested"
+
+
+def test_a_chain_is_asked_too() -> None:
+    def repeat(asked: QuestionInput) -> QuestionInput:
+        return asked
+
+    assert answer(RunnableLambda(repeat) | scripted(), QUESTION).text == "Ann built the tower [1]."
+
+
+@pytest.mark.parametrize("document", ["Ann built the tower.", BUILT, Document("Ann built it.")])
+def test_a_single_document_is_told_of(document: Any) -> None:
+    with pytest.raises(InputError, match="not a list: what was passed is a single"):
+        answer(scripted(), QUESTION, documents=document)
+
+
+def test_a_wrong_option_is_named_with_its_function() -> None:
+    with pytest.raises(TypeError, match=r"answer\(\) got an unexpected keyword argument 'k'"):
+        answer(scripted(), QUESTION, k=3)  # type: ignore[call-arg]
+
+
 def test_a_run_that_waits_for_a_person_gives_no_answer() -> None:
-    wrong = "Bo built the tower."
-    script = Script(claims=[wrong, wrong], citations=[[1], [1]], questions=[["Who?"]])
-    graph = build_vtg(script.toolbox(), review=True, max_trials=0, checkpointer=InMemorySaver())
+    graph = unproved(checkpointer=InMemorySaver())
     with pytest.raises(InputError, match="waits for a person.*Command"):
         answer(graph, QUESTION, config={"configurable": {"thread_id": "1"}})
 

@@ -96,7 +96,11 @@ class PassagesRetrieved(_Event):
 
 
 class ClaimDelta(_Event):
-    """More characters of the claim that is being written."""
+    """More characters of the claim that is being written.
+
+    `claim_drafted` has the claim itself. If none follows, the characters were no claim, such as the
+    `DONE` by which a writer ends.
+    """
 
     type: Literal["claim_delta"] = "claim_delta"
     text: str
