@@ -127,7 +127,7 @@ def _rounds(result: Result) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = result.details.get("rounds") or search.get("rounds") or []
     verdicts = ("complete", "correct", "cited")
     return [
-        {**one, "faultless": all(map(one.get, verdicts))} if "complete" in one else one
+        {**one, "faultless": False not in map(one.get, verdicts)} if "complete" in one else one
         for one in found
     ]
 

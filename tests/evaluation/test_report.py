@@ -459,6 +459,8 @@ def proved(*trials: int) -> Result:
 
 
 WHOLE = {"complete": True, "correct": True, "cited": True}
+BY_NLI = {**WHOLE, "complete": None}
+"""As the entailment model assesses, which cannot tell whether an answer is complete."""
 SEARCH = {"retrieval": {"rounds": [{"sufficient": None}, {"sufficient": True}]}}
 
 
@@ -472,6 +474,7 @@ SEARCH = {"retrieval": {"rounds": [{"sufficient": None}, {"sufficient": True}]}}
             (1 / 3, 2 / 3),
         ),
         ([details({**WHOLE, "cited": False}, WHOLE)], "answers without fault", (0, 1)),
+        ([details({**BY_NLI, "cited": False}, BY_NLI)], "answers without fault", (0, 1)),
         (
             [Result(id="a", question="?", details=SEARCH)],
             "questions whose passages suffice",
