@@ -117,7 +117,7 @@ def write_outputs(path: Path, items: Iterable[tuple[Example, Result]]) -> None:
 
 def _to_alce(own: Example, result: Result) -> dict[str, Any]:
     made: dict[str, Any] = {"question": own.question}
-    if own.raw.get("id") is None and own.raw.get("sample_id") is None:
+    if own.raw.get("sample_id") is None:
         made["id"] = own.id  # its place in the set, which differs from that in this file
     if long := own.references or (own.answers[0] if own.answers else ()):
         made["answer"] = long[0]
@@ -126,4 +126,5 @@ def _to_alce(own: Example, result: Result) -> dict[str, Any]:
     docs = [{"id": p.id, "title": p.title, "text": p.text} for p in result.docs]
     if own.documents and result.docs == own.documents:
         docs = own.raw.get("docs", docs)
-    return made | own.raw | {"docs": docs, "output": result.output}
+    filled = {key: value for key, value in made.items() if own.raw.get(key) is None}
+    return own.raw | filled | {"docs": docs, "output": result.output}

@@ -322,7 +322,7 @@ def test_results_of_other_sets_have_what_the_evaluator_reads(tmp_path: Path) -> 
     row = {"question": "Who?", "answers": ["Ann", "A. Lee"]}
     rows: list[dict[str, Any]] = [
         row,
-        {"question": "Why?", "long_answers": ["So.", "Thus."]},
+        {"question": "Why?", "answer": None, "long_answers": ["So.", "Thus."]},
         {"question": "What?"},
     ]
     examples = read_examples(write(tmp_path / "set.jsonl", rows))
@@ -341,7 +341,7 @@ def test_results_of_other_sets_have_what_the_evaluator_reads(tmp_path: Path) -> 
 
 
 def test_results_of_a_sample_keep_their_places_in_the_set(tmp_path: Path) -> None:
-    rows = [{"question": f"Who is number {n}?"} for n in range(20)]
+    rows = [{"question": f"Who is number {n}?", "id": None} for n in range(20)]
     sample = read_examples(write(tmp_path / "set.jsonl", rows), limit=3)
     assert [own.id for own in sample] != ["1", "2", "3"]
     path = tmp_path / "results.json"
