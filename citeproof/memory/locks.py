@@ -193,15 +193,22 @@ def _describe(holders: Iterable[dict[str, Any]]) -> str:
 
 def _describe_process(task: str) -> dict[str, Any]:
     """Describe this process to those that wait for it."""
-    host, pid, since = platform.node(), os.getpid(), f"{datetime.now():%H:%M:%S}"
+    pid, since = os.getpid(), f"{datetime.now():%H:%M:%S}"
     command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:3]])[:60] or "python"
-    about = f"process {pid} on {host} ({command}, {task} since {since})"
-    return {"host": host, "pid": pid, "about": about}
+    about = f"process {pid} on {platform.node()} ({command}, {task} since {since})"
+    return {"host": _name_host(), "pid": pid, "about": about}
+
+
+def _name_host() -> str:
+    """Name the place where process ids mean the same: containers of one name number their own."""
+    with suppress(OSError):  # only Linux has this file
+        return f"{platform.node()} {Path('/proc/self/ns/pid').readlink()}"
+    return platform.node()
 
 
 def _is_alive(holder: dict[str, Any]) -> bool:
     """Return whether a holder still runs; a process on another machine counts as alive."""
-    if holder["host"] != platform.node():
+    if holder["host"] != _name_host():
         return True
     if holder["pid"] == os.getpid() and "token" in holder:
         return holder["token"] in _mine

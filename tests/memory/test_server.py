@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -227,6 +228,29 @@ def test_a_lock_that_was_abandoned_is_taken_away(
     with server_lock(client, name, "working"):
         assert time.monotonic() - began < 0.5
     store.close()
+
+
+HOLD = """
+import sys, time, chromadb
+from citeproof.memory.locks import server_lock
+with server_lock(chromadb.HttpClient("127.0.0.1", int(sys.argv[1])), sys.argv[2], "working"):
+    print("held", flush=True)
+    time.sleep(float(sys.argv[3]))
+    print(time.time())
+"""
+
+
+@pytest.mark.skipif(bool(os.system("unshare -p -f true 2> /dev/null")), reason="needs namespaces")
+def test_containers_of_one_name_do_not_take_each_other_for_dead(settings: ChromaSettings) -> None:
+    """Each program has the process id 1, as in containers that share the machine's network."""
+    command = ["unshare", "-p", "-f", sys.executable, "-P", "-c", HOLD, str(settings.port)]
+    name = f"{settings.collection}-turn"
+    first = subprocess.Popen([*command, name, "2"], stdout=subprocess.PIPE, text=True)
+    assert first.stdout is not None
+    assert first.stdout.readline() == "held\n"
+    second = subprocess.run([*command, name, "0"], capture_output=True, text=True, check=True)
+    assert "has died" not in second.stderr
+    assert float(first.communicate()[0]) < float(second.stdout.split()[1])
 
 
 def test_threads_that_take_turns_do_not_take_each_other_for_dead(
