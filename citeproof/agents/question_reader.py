@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from types import NoneType
 from typing import Any, NotRequired, get_origin, get_type_hints
 
 from langchain_core.messages import AnyMessage, HumanMessage
@@ -77,7 +79,8 @@ class QuestionReader(Node):
         documents = state.get("documents") or []
         corpus = read_documents(documents) or (state.get("corpus") or [] if place.graph else [])
         around = {key: ledger[key] for key in ledger.keys() - calls_of(ledger, place.graph).keys()}
-        cleared: Update = {**_cleared(), "passages": Overwrite([]), "ledger": Overwrite(around)}  # type: ignore[typeddict-item]
+        empty = {key: make() for key, make in _factories().items()}
+        cleared: Update = {**empty, "passages": Overwrite([]), "ledger": Overwrite(around)}  # type: ignore[typeddict-item]
         # In the outermost graph, an existing budget belongs to the previous question.
         outer = state.get("budget") if place.graph else None
         budget = budget_of(place, self.parameters, outer, around)
@@ -87,11 +90,14 @@ class QuestionReader(Node):
 
 
 @cache
-def _cleared() -> dict[str, Any]:
-    """An empty value for each key that nodes of an earlier run may have set."""
+def _factories() -> dict[str, Callable[[], Any]]:
+    """What makes an empty value for each key that nodes of an earlier run may have set.
+
+    Every run gets values of its own, since the caller's nodes may change them in place.
+    """
     kinds = {key: get_origin(hint) or hint for key, hint in get_type_hints(Update).items()}
     return {
-        key: kind() if kind in (list, dict, str, int) else None
+        key: kind if kind in (list, dict, str, int) else NoneType
         for key, kind in kinds.items()
         if key not in _OWN
     }

@@ -113,6 +113,20 @@ async def test_each_methods_state_is_empty_for_the_next_question(kind: Any) -> N
     }
 
 
+async def test_a_callers_node_that_changes_the_state_in_place_changes_no_other_run() -> None:
+    def note(state: Any) -> dict[str, Any]:
+        state["dropped"].append("x")
+        return {}
+
+    for _ in range(2):
+        left = (
+            await chain(VTGState, question_reader=QuestionReader(), note=note)
+            .compile()
+            .ainvoke(ASKED)
+        )
+        assert left["dropped"] == ["x"]
+
+
 async def test_a_state_with_fewer_keys_will_do() -> None:
     class Own(TypedDict):
         question: str
