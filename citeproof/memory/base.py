@@ -22,6 +22,15 @@ def check_model(what: str, held: str, given: str, fix: str) -> None:
         raise StoreError(f"{what} does not fit the model", why=why, fix=fix)
 
 
+def used_after_close(what: str) -> StoreError:
+    """Return the error for a store that is used although it was closed."""
+    return StoreError(
+        f"{what} was closed",
+        why="its Toolbox, index or memory was used after `close` or its `with` block",
+        fix="Use it before that, or open it again; nothing is damaged.",
+    )
+
+
 class Change(NamedTuple):
     """A change that is written as a unit."""
 

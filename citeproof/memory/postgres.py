@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import CiteproofError, MissingExtraError, StoreError
-from citeproof.memory.base import Change, Mark, check_model
+from citeproof.memory.base import Change, Mark, check_model, used_after_close
 from citeproof.memory.documents import GONE
 from citeproof.tools.retrieval.embeddings import embed_queries, embedder_name, similarity_of
 from citeproof.tools.retrieval.search_pool import Candidate, searchable
@@ -253,15 +253,17 @@ class PostgresPassages:
             return
 
         import psycopg
-        from psycopg_pool import PoolTimeout
+        from psycopg_pool import PoolClosed, PoolTimeout
 
-        with self._opening:
-            self._pool.open()
         try:
+            with self._opening:
+                self._pool.open()
             with self._pool.connection() as connection:
                 yield connection
         except CiteproofError:
             raise
+        except PoolClosed as error:
+            raise used_after_close(f"The index in {self._where}") from error
         except psycopg.errors.UndefinedTable as error:
             raise StoreError(
                 f"There is no index in {self._where}", fix="Make one: citeproof index DOCS."

@@ -13,7 +13,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from citeproof.errors import CiteproofError, StoreError
 from citeproof.files import is_full
-from citeproof.memory.base import check_model
+from citeproof.memory.base import check_model, used_after_close
 from citeproof.memory.locks import Mode, server_lock
 
 Act = Literal["upsert", "update", "delete"]
@@ -170,11 +170,7 @@ class Store:
 
     def _errors(self) -> AbstractContextManager[None]:
         if self._is_closed:
-            raise StoreError(
-                f"The Chroma store {self._where} was closed",
-                why="its Toolbox, index or memory was used after `close` or its `with` block",
-                fix="Use it before that, or open it again; nothing is damaged.",
-            )
+            raise used_after_close(f"The Chroma store {self._where}")
         return store_errors(self._where, self._fix)
 
     @contextmanager

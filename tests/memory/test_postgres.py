@@ -104,6 +104,15 @@ async def test_passages_are_read_by_id_and_by_document(
     index.close()
 
 
+def test_an_index_that_was_closed_says_so(server: Server, collection: str) -> None:
+    index = opened(server, collection)
+    index.add(PASSAGES)
+    index.close()
+    with pytest.raises(StoreError, match=r"The index in .* was closed: .*nothing is damaged\.$"):
+        index.count()
+    index.close()
+
+
 async def test_settings_open_it(server: Server, collection: str) -> None:
     settings = Settings.load(
         **{"retriever": server.url, "chroma.collection": collection, "retriever.kind": "dense"}
