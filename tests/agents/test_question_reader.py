@@ -118,12 +118,9 @@ async def test_a_callers_node_that_changes_the_state_in_place_changes_no_other_r
         state["dropped"].append("x")
         return {}
 
+    graph = chain(VTGState, question_reader=QuestionReader(), note=note).compile()
     for _ in range(2):
-        left = (
-            await chain(VTGState, question_reader=QuestionReader(), note=note)
-            .compile()
-            .ainvoke(ASKED)
-        )
+        left = await graph.ainvoke(ASKED)
         assert left["dropped"] == ["x"]
 
 
