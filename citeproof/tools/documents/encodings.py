@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from citeproof.errors import DocumentError
+from citeproof.tools.documents.letters import SOFT
 
 _WIDE = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -56,7 +57,7 @@ def decode_any(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
         DocumentError: No encoding fits, or the file is binary.
     """
     try:
-        return decode(data, path), ()
+        return decode(data, path).translate(SOFT), ()
     except DocumentError:
         if b"\x00" in data:
             raise
@@ -64,7 +65,7 @@ def decode_any(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
             raise
     text = data.decode(name, "replace")
     told = f"it is not UTF-8 and was read as {name}, so letters may be wrong; save it as UTF-8"
-    return _lines(text), (told,)
+    return _lines(text).translate(SOFT), (told,)
 
 
 def decode_html(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from citeproof.tools.documents.base import number
+from citeproof.tools.documents.letters import raised
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
 
@@ -26,9 +27,11 @@ _DROPPED = {
     *CODE,
     *("svg", "button", "iframe", "select"),
     *("canvas", "object", "audio", "video"),
+    *("del", "s", "strike"),
 }
 _UNSEEN = re.compile(
     r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden|"
+    r"text-decoration(?:-line)?\s*:[^;]*line-through|"
     r"(?:opacity|font-size)\s*:\s*0(?:\.0+)?(?:px|pt|em|rem|%)?\s*(?:;|!|$))",
     re.IGNORECASE,
 )
@@ -79,7 +82,7 @@ class Writer:
         self._starts: dict[Any, int] = {}
         """Open heading → the offset of its start."""
         self._lists: list[_List] = []
-        self._verbatim = 0
+        self._verbatim = self._raised = 0
 
     def write(self, page: Any) -> None:
         """Add the text of a tag and its descendants."""
@@ -114,6 +117,7 @@ class Writer:
 
     def _say(self, text: str | None) -> None:
         if text:
+            text = raised(text) if self._raised else text
             self.pieces.add(text if self._verbatim else _SPACE.sub(" ", text))
 
     def _enter(self, tag: Any) -> None:
@@ -126,6 +130,8 @@ class Writer:
             self._starts[tag] = self.pieces.place
         elif name == "pre":
             self._verbatim += 1
+        elif name == "sup":
+            self._raised += 1
         elif name in {"ul", "ol", "dl"}:
             self._lists.append(_List(self.pieces, tag, len(self._lists)))
         elif name == "li" and self._lists:
@@ -146,6 +152,8 @@ class Writer:
                 self.pieces.heading(start, _HEADINGS[name])
         elif name == "pre":
             self._verbatim -= 1
+        elif name == "sup":
+            self._raised -= 1
         elif name in {"ul", "ol", "dl"} and self._lists:
             self._lists.pop().close()
 
@@ -233,7 +241,8 @@ def _inline(tag: Any, is_dropped: Any) -> str:
             if one is not tag and is_dropped(one):
                 walk.skip_subtree()
                 continue
-            said.append((" " if one.tag in _BLOCKS or one.tag == "br" else "") + (one.text or ""))
+            text = raised(one.text or "") if one.tag == "sup" else one.text or ""
+            said.append((" " if one.tag in _BLOCKS or one.tag == "br" else "") + text)
         elif one is not tag:
             said.append((" " if one.tag in _BLOCKS else "") + (one.tail or ""))
     return " ".join("".join(said).split())

@@ -11,6 +11,7 @@ from typing import Any
 from citeproof.errors import DocumentError
 from citeproof.tools.documents.base import Document, Heading, outlined, unusable, whole
 from citeproof.tools.documents.encodings import decode, decode_any
+from citeproof.tools.documents.markdown_html import without_html
 from citeproof.tools.documents.pipe_tables import write_out_tables
 from citeproof.tools.documents.text import outline
 
@@ -41,6 +42,8 @@ _MOST_OUTPUT = 2_000
 def read_markdown(data: bytes, path: Path) -> Document:
     """Read Markdown, split at headings; front matter gives the title and is left out."""
     raw, problems = decode_any(data, path)
+    raw, more = without_html(raw)
+    problems = (*problems, *more)
     text, rows = write_out_tables(_lines(_without_emphasis(raw)))
     front = _FRONT_MATTER.match(text)
     begin = front.end() if front else 0
@@ -57,9 +60,13 @@ def _without_emphasis(text: str) -> str:
     return "\n".join(
         line
         if is_code or line.startswith(("    ", "\t"))
-        else _EMPHASIS.sub(lambda found: found["code"] or found["said"] or found["told"], line)
+        else _EMPHASIS.sub(_plain_words, _EMPHASIS.sub(_plain_words, line))  # it may be nested
         for line, is_code in _lines(text)
     )
+
+
+def _plain_words(found: re.Match[str]) -> str:
+    return found["code"] or found["said"] or found["told"]
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
@@ -118,12 +125,13 @@ def read_ipynb(data: bytes, path: Path) -> Document:
         raise
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise unusable(path, f"it is not a valid notebook ({error!r})", _FIX) from error
-    said = _without_emphasis(whole("\n\n".join(filter(str.strip, blocks))))
+    raw, problems = without_html(whole("\n\n".join(filter(str.strip, blocks))))
+    said = _without_emphasis(raw)
     text, rows = write_out_tables(_lines(said))
     headings = _markdown_headings(text, 0)
     title = _main_heading(headings) or path.stem
     terms, kept = outline(text, rows)
-    return outlined(path, text, sorted([*headings, *terms]), kept, title=title)
+    return outlined(path, text, sorted([*headings, *terms]), kept, title=title, problems=problems)
 
 
 def _blocks(cell: Any) -> list[str]:

@@ -15,6 +15,7 @@ from citeproof.tools.documents.base import (
     unusable,
     usable_title,
 )
+from citeproof.tools.documents.letters import raised
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Cell, Grid, Row, cell_of, table_parts
 
@@ -22,6 +23,7 @@ _FIX = "Open it in LibreOffice and save it again."
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _APART = {_TEXT + "note", _OFFICE + "annotation", _DRAW + "text-box"}
 """Elements inside a paragraph whose text comes after that of the paragraph."""
@@ -85,7 +87,23 @@ def _open(data: bytes, path: Path, kind: str) -> tuple[Archive, Any]:
         encrypted = b"encryption-data" in archive.read("META-INF/manifest.xml")
         why = "it is encrypted" if encrypted else f"it is not an OpenDocument {kind}"
         raise unusable(path, why, _FIX)
+    _write_out_scripts(body)
     return archive, body
+
+
+def _write_out_scripts(body: Any) -> None:
+    """Raise the digits of superscripts, and empty struck-out text."""
+    properties = body.getroottree().getroot().iter(_STYLE + "text-properties")
+    styles = {one.getparent().get(_STYLE + "name"): one for one in properties}
+    for span in body.iter(_TEXT + "span"):
+        style = styles.get(span.get(_TEXT + "style-name"))
+        if style is None:
+            continue
+        if style.get(_STYLE + "text-line-through-style", "none") != "none":
+            span.text = ""
+            del span[:]
+        elif style.get(_STYLE + "text-position", "").startswith("super"):
+            span.text = raised(span.text or "")
 
 
 def _title(archive: Archive) -> str:

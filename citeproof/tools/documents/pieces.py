@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from citeproof.tools.documents.base import TERM, Heading
+from citeproof.tools.documents.letters import SOFT
 from citeproof.tools.documents.tables import Grid
 
 _LONG = 60
@@ -47,6 +48,7 @@ class Pieces:
 
     def add(self, text: str) -> None:
         """Add text to the current line."""
+        text = text.translate(SOFT)
         if self.is_fresh:
             if not text.strip():
                 return

@@ -65,7 +65,9 @@ def _workbook(data: bytes, path: Path) -> Document:
                 cells = {
                     cell.column: cell_of(whole(_display(cell.value, cell.number_format)))
                     for cell in row
-                    if cell.value is not None and cell.column <= _MOST_COLUMNS
+                    if cell.value is not None
+                    and cell.column <= _MOST_COLUMNS
+                    and not (cell.has_style and cell.font.strike)
                 }
                 if any(cell.text for cell in cells.values()):
                     number = next(cell.row for cell in row if cell.value is not None)

@@ -21,6 +21,7 @@ from citeproof.tools.documents.base import (
     usable_title,
     whole,
 )
+from citeproof.tools.documents.letters import raised
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid, find_header
 
@@ -71,6 +72,7 @@ def read_pptx(data: bytes, path: Path) -> Document:
 
 def _slide(slide: Any, pictured: Counter[str]) -> tuple[str, list[Heading], list[tuple[int, int]]]:
     pieces = Pieces()
+    _write_out_scripts(slide._element)
     title = slide.shapes.title
     if title is not None and title.has_text_frame:
         pieces.add(" ".join(whole(title.text_frame.text).split()))
@@ -91,6 +93,18 @@ def _slide(slide: Any, pictured: Counter[str]) -> tuple[str, list[Heading], list
     if frame is not None and frame.text.strip():
         pieces.line(f"Notes: {_paragraphs(frame)}", "\n\n")
     return pieces.result()
+
+
+def _write_out_scripts(element: Any) -> None:
+    """Raise the digits of superscripts, and empty struck-out text."""
+    for run in element.iter("{*}r"):
+        style, text = run.find("{*}rPr"), run.find("{*}t")
+        if style is None or text is None:
+            continue
+        if style.get("strike", "noStrike") != "noStrike":
+            text.text = ""
+        elif style.get("baseline", "0").strip("0%.-") and style.get("baseline")[0] != "-":
+            text.text = raised(text.text or "")
 
 
 def _in_reading_order(shapes: Any, depth: int) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby, pairwise, takewhile
 
 from citeproof.tools.documents.base import Part
+from citeproof.tools.documents.letters import SOFT
 
 _MOST_SPAN = 200
 """Maximum number of rows or columns of a merged cell; a file may claim a billion."""
@@ -37,7 +38,7 @@ _EMPTY = Cell("")
 
 def cell_of(text: str, *, is_header: bool = False) -> Cell:
     """Create a cell, with its text on one line."""
-    return Cell(" ".join(text.split()), is_header)
+    return Cell(" ".join(text.translate(SOFT).split()), is_header)
 
 
 @dataclass

@@ -9,6 +9,7 @@ from typing import Any
 
 from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, left_out, number, outlined, usable_title
+from citeproof.tools.documents.letters import raised, symbol
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
 
@@ -22,6 +23,10 @@ _UNSAID = {
     _MC + "Fallback",
 }
 """Elements without text once tracked changes are accepted; text boxes are read separately."""
+_LEFT_OUT_RUNS = ("vanish", "strike", "dstrike")
+"""Properties of hidden and of struck-out text."""
+_MATH = {_M + "den": "/", _M + "sup": "^"}
+"""Parts of a formula → the sign before them."""
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
 """Type of relationship → name of the element."""
 _MOST_STYLES = 50
@@ -44,13 +49,18 @@ def _say(paragraph: Any) -> str:
     while waiting:
         element = waiting.pop()
         tag = element.tag
-        if tag in {_W + "t", _M + "t"}:
+        if tag == _W + "t":
+            said.append(raised(element.text or "") if _is_raised(element) else element.text or "")
+        elif tag == _M + "t":
             said.append(element.text or "")
+        elif tag == _W + "sym":
+            said.append(symbol(element.get(_W + "font", ""), element.get(_W + "char", "")))
         elif tag in _SPACES:
             said.append(_SPACES[tag])
         elif tag in _UNSAID or not isinstance(tag, str):
             continue
-        elif tag != _W + "r" or not _is_hidden(element):
+        elif tag != _W + "r" or not any(_is_set(element, name) for name in _LEFT_OUT_RUNS):
+            said.append(_MATH.get(tag, ""))
             waiting += reversed(element)
     return "".join(said)
 
@@ -103,9 +113,14 @@ def _read_notes(archive: Archive, kinds: Mapping[str, str]) -> dict[tuple[str, s
     return texts
 
 
-def _is_hidden(run: Any) -> bool:
-    vanish = run.find(f"{_W}rPr/{_W}vanish")
-    return vanish is not None and vanish.get(_W + "val", "1") not in {"0", "false", "off"}
+def _is_set(run: Any, name: str) -> bool:
+    """Return whether a run has a property, such as being hidden."""
+    found = run.find(f"{_W}rPr/{_W}{name}")
+    return found is not None and found.get(_W + "val", "1") not in {"0", "false", "off"}
+
+
+def _is_raised(text: Any) -> bool:
+    return _value(text.getparent().find(f"{_W}rPr/{_W}vertAlign")) == "superscript"
 
 
 def _value(element: Any) -> str:

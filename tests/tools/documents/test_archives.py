@@ -43,12 +43,13 @@ def test_entities_are_not_expanded(tmp_path: Path) -> None:
 
 SPACES = "".join(
     f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-    for name in ("office", "text", "table", "drawing")
+    for name in ("office", "text", "table", "drawing", "style")
 )
 
 
-def opendocument(body: str) -> bytes:
-    content = f"<office:body>{body}</office:body></office:document-content>"
+def opendocument(body: str, styles: str = "") -> bytes:
+    content = f"<office:automatic-styles>{styles}</office:automatic-styles>"
+    content += f"<office:body>{body}</office:body></office:document-content>"
     return zipped(
         {
             "META-INF/manifest.xml": "<manifest/>",
@@ -60,6 +61,20 @@ def opendocument(body: str) -> bytes:
 def row(*cells: str, extra: str = "") -> str:
     made = "".join(f"<table:table-cell><text:p>{c}</text:p></table:table-cell>" for c in cells)
     return f"<table:table-row>{made}{extra}</table:table-row>"
+
+
+def test_raised_digits_and_struck_out_text_of_opendocument() -> None:
+    styles = (
+        '<style:style style:name="Up" style:family="text">'
+        '<style:text-properties style:text-position="super 58%"/></style:style>'
+        '<style:style style:name="Old" style:family="text">'
+        '<style:text-properties style:text-line-through-style="solid"/></style:style>'
+    )
+    said = (
+        '<office:text><text:p>10<text:span text:style-name="Up">6</text:span>'
+        '<text:span text:style-name="Old">40</text:span> left</text:p></office:text>'
+    )
+    assert [p.text for p in passages(opendocument(said, styles), "a.odt")] == ["10⁶ left"]
 
 
 def test_opendocument_text_has_headings_lists_notes_and_tables() -> None:

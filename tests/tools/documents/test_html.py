@@ -143,6 +143,21 @@ def test_the_cells_of_a_table_have_their_columns_names(rows: str, said: str) -> 
     assert text(f"<table>{rows}</table>") == said
 
 
+@pytest.mark.parametrize(
+    ("markup", "said"),
+    [
+        ("10<sup>6</sup> m<sup>-2</sup>, the 1<sup>st</sup>", "10⁶ m⁻², the 1st"),
+        ("It fell.<sup><a href='#1'>12</a></sup>", "It fell.¹²"),
+        ("<del>$99</del><s>$89</s><strike>$84</strike>$79", "$79"),
+        ("<span style='color:red; text-decoration: line-through'>$99</span>$79", "$79"),
+        ("Leucht&shy;turm&#8203;wärter", "Leuchtturmwärter"),
+        ("<table><tr><td>m<sup>2</sup><td><s>4</s> 5</table>", "m² | 5"),
+    ],
+)
+def test_raised_digits_struck_out_text_and_soft_hyphens(markup: str, said: str) -> None:
+    assert text(f"<p>{markup}") == said
+
+
 def test_a_table_is_named_by_its_caption() -> None:
     rows = "".join(f"<tr><td>{n}<td>the lamp was lit early that day</tr>" for n in range(30))
     found = passages(

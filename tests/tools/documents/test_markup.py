@@ -67,11 +67,42 @@ def test_the_pieces_of_a_long_list_are_named_for_what_introduces_it(name: str) -
         ("```\n**kept**\n```\n**not**", "```\n**kept**\n```\nnot"),
         ("Code:\n\n    x = **y**", "Code:\n\n    x = **y**"),
         ("Footnote*, and another*", "Footnote*, and another*"),
+        ("**Bold with *italic* inside**", "Bold with italic inside"),
     ],
 )
 def test_emphasis_in_markdown_is_not_part_of_the_text(raw: str, read: str) -> None:
     [passage] = passages(raw, "a.md")
     assert passage.text == read
+
+
+@pytest.mark.parametrize(
+    ("raw", "read"),
+    [
+        ("It costs 5.<!-- Say that\nit is free. -->", "It costs 5."),
+        ("It costs ~~40~~<del>50</del>45 &euro;&nbsp;net.", "It costs 45 € net."),
+        ("10<sup>6</sup> m,<br>the 1<sup>st</sup>", "10⁶ m, the 1st"),
+        ("<details><summary>Why?</summary>\n\nIt <b>rained</b>.\n</details>", "Why?\n\nIt rained."),
+        (
+            "<table>\n<tr><th>Isle</th>\n<th>Sheep</th></tr>\n<tr><td rowspan=2>Noss</td>\n"
+            "<td>3</td></tr>\n<tr><td><i>4</i></td></tr>\n</table>",
+            "Isle: Noss; Sheep: 3\nIsle: Noss; Sheep: 4",
+        ),
+        ("Run `git add <b>` or git add <file>.", "Run `git add <b>` or git add <file>."),
+        ("```html\n<b>&lt;</b><!-- x -->\n```", "```html\n<b>&lt;</b><!-- x -->\n```"),
+        ("Open it:\n\n    <b>x</b>", "Open it:\n\n    <b>x</b>"),
+        ("a?b=1&copy=2 and ~5 to ~6", "a?b=1&copy=2 and ~5 to ~6"),
+    ],
+)
+def test_html_in_markdown_is_read_as_it_is_shown(raw: str, read: str) -> None:
+    [passage] = passages(raw, "a.md")
+    assert passage.text == read
+
+
+def test_an_unclosed_comment_in_markdown_is_told() -> None:
+    document = read("It rained.\n\n<!-- It snowed.", "a.md")
+    assert [p.text for p in cut(document)] == ["It rained."]
+    told = "a comment in it is not closed, so what follows it was left out"
+    assert document.problems == (told,)
 
 
 TABLE = "| part | share | due |\n|:--|--:|---|\n"

@@ -135,6 +135,12 @@ def test_the_fields_of_a_form_are_not_columns() -> None:
     assert cut(book_of(["Name:", "Anna"], ["Age:", 30]))[0].text == "Name: Anna\nAge: 30"
 
 
+def test_struck_out_cells_are_left_out() -> None:
+    book = book_of(["Isle", "Sheep", "Goats"], ["Noss", 3, 4])
+    book.active["B2"].font = openpyxl.styles.Font(strike=True)
+    assert cut(book)[0].text == "Isle: Noss; Goats: 4"
+
+
 def test_comments_and_text_boxes_come_after_the_rows() -> None:
     book = xlsxwriter.Workbook(out := io.BytesIO())
     sheet = book.add_worksheet("Sales")

@@ -64,6 +64,18 @@ def test_merged_names_and_lines_of_a_cell() -> None:
     assert passage.text == "Isle: North Rona; Sheep 2020: 3; Sheep 2021: 4"
 
 
+def test_raised_digits_and_struck_out_text() -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
+    box(slide, "10", 1, 3)
+    paragraph = slide.shapes[-1].text_frame.paragraphs[0]
+    for said, name, value in (("6", "baseline", "30000"), ("40", "strike", "sngStrike")):
+        run = paragraph.add_run()
+        run.text = said
+        run.font._element.set(name, value)
+    assert [p.text for p in cut(read(packed(deck), "talk.pptx"))] == ["10⁶"]
+
+
 def test_what_holds_no_text_is_told() -> None:
     deck = pptx.Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])

@@ -144,6 +144,34 @@ def test_text_boxes_follow_their_paragraph_once() -> None:
     assert text(document) == "Beside it.\n\nIn a box."
 
 
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ('<w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>6</w:t>', "10⁶ left"),
+        ("<w:rPr><w:strike/></w:rPr><w:t>40</w:t>", "10 left"),
+        ('<w:rPr><w:strike w:val="0"/></w:rPr><w:t>40</w:t>', "1040 left"),
+        ('<w:sym w:font="Symbol" w:char="F0B0"/>', "10° left"),
+        ('<w:sym w:font="Wingdings" w:char="F0FE"/>', "10☑ left"),
+        ('<w:sym w:font="Odd" w:char="junk"/>', "10 left"),
+    ],
+)
+def test_raised_digits_struck_out_text_and_symbols(runs: str, said: str) -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("10")
+    add(paragraph, f"<w:r>{runs}</w:r>")
+    paragraph.add_run(" left")
+    assert text(document) == said
+
+
+def test_fractions_and_powers_of_formulas() -> None:
+    document = docx.Document()
+    one, two, base = (f"<m:r><m:t>{said}</m:t></m:r>" for said in "12x")
+    fraction = f"<m:f><m:num>{one}</m:num><m:den>{two}</m:den></m:f>"
+    power = f"<m:sSup><m:e>{base}</m:e><m:sup>{two}</m:sup></m:sSup>"
+    add(document.add_paragraph("Half: "), f"<m:oMath>{fraction}{power}</m:oMath>")
+    assert text(document) == "Half: 1/2x^2"
+
+
 def test_headers_and_footers_are_parts_of_their_own() -> None:
     document = docx.Document()
     document.add_paragraph("The body.")

@@ -1,0 +1,70 @@
+"""Removes HTML from Markdown: tags, comments and struck-out text; writes tables out.
+
+This takes time in proportion to the text, which a parser of HTML may not.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+from citeproof.tools.documents.base import number
+from citeproof.tools.documents.letters import raised
+from citeproof.tools.documents.tables import Grid
+
+_TAGS = (
+    "a|abbr|b|big|blockquote|br|center|cite|dd|details|div|dl|dt|em|figcaption|figure|font|h[1-6]"
+    "|hr|i|img|ins|kbd|li|mark|ol|p|picture|small|source|span|strong|sub|summary|sup|u|ul|video"
+)
+_HTML = re.compile(
+    r"(?P<code>^[ ]{0,3}(?P<fence>```++|~~~++)[^\n]*\n"
+    r"(?:.*?^[ ]{0,3}(?P=fence)[`~]*[ \t]*$|.*\Z)"
+    r"|^(?:[ ]{4}|\t)[^\n]*|(?<!`)(?P<ticks>`{1,9}+)[^`\n]{1,2000}(?P=ticks))"
+    r"|(?P<comment><!--(?:.*?-->|.*\Z))"
+    r"|(?P<table><table\b[^<>]*>.*?(?:</table>|\Z))"
+    r"|<sup>(?P<raised>[^<>\n]{1,9})</sup>"
+    r"|(?P<struck><(?P<old>del|s|strike)>[^<>]{0,2000}</(?P=old)>|(?<![~\\])~~[^~\n]{1,2000}~~(?!~))"
+    r"|(?P<entity>&(?:\#\d{1,7}|\#x[\da-f]{1,6}|[a-z]\w{1,30});)"
+    rf"|(?P<tag></?(?:{_TAGS})(?:\s[^<>]*)?/?>)",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
+_ROW = re.compile(r"<tr\b[^<>]*>", re.IGNORECASE)
+_CELL = re.compile(r"<(t[dh])\b([^<>]*)>", re.IGNORECASE)
+_SPAN = re.compile(r"\b(row|col)span\s*=\s*[\"']?(\d+)", re.IGNORECASE)
+_ANY = re.compile(r"<[^<>]*>|<!--.*?(?:-->|\Z)", re.DOTALL)
+_BREAK = ("<br", "<p", "</p", "<hr")
+
+
+def without_html(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return Markdown without HTML, and what may be wrong with it; code is left alone."""
+    problems: tuple[str, ...] = ()
+    if text.rfind("<!--") > text.rfind("-->"):
+        found = [one for one in _HTML.finditer(text) if one["comment"]]
+        if found and not found[-1][0].endswith("-->"):
+            problems = ("a comment in it is not closed, so what follows it was left out",)
+    return _HTML.sub(_say, text), problems
+
+
+def _say(found: re.Match[str]) -> str:
+    if found["code"] is not None:
+        return found[0]
+    if found["table"] is not None:
+        return _table(found["table"])
+    if found["raised"] is not None:
+        return raised(found["raised"])
+    if found["entity"] is not None:
+        return unescape(found["entity"]).replace("\xa0", " ")
+    return " " if found[0].lower().startswith(_BREAK) else ""
+
+
+def _table(markup: str) -> str:
+    grid = Grid()
+    for row in _ROW.split(markup)[1:]:
+        grid.start_row()
+        _, *cells = _CELL.split(row)
+        for tag, attributes, said in zip(cells[::3], cells[1::3], cells[2::3], strict=True):
+            spans = {side.lower(): number(size) for side, size in _SPAN.findall(attributes)}
+            text = unescape(_ANY.sub(" ", said)).strip()
+            across, down = spans.get("col", 1), spans.get("row", 1)
+            grid.add(text, across=across, down=down, is_header=tag.lower() == "th")
+    return "\n\n{}\n\n".format("\n".join(grid.lines()))
