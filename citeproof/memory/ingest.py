@@ -297,7 +297,12 @@ class Update:
         for one in documents:
             taken = [other.moved_from for other in documents if other is not one]
             one.moved_from = self._find_old(one, taken)
-        owners = {key: of for key, (of, _) in held.items() if of not in self._gone}
+        new = {one.name: {passage.id for passage in one.passages} for one in documents}
+        owners = {  # not a file that is gone, or gives the id up with this write
+            key: of
+            for key, (of, _) in held.items()
+            if of not in self._gone and key in new.get(of, [key])
+        }
         accepted, refused = _sort_out(documents, owners)
         if not accepted:
             return refused

@@ -195,6 +195,37 @@ def test_ids_of_jsonl_belong_to_one_file(tmp_path: Path, documents: Path) -> Non
     index.close()
 
 
+@pytest.mark.parametrize("batch", [1, 500])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (["a", "b"], ["b", "a"]),
+        (["ab", "cd", "ef"], ["bc", "de", "f"]),  # the first row of all was deleted
+        (["a", "bc", "d"], ["c", "bd", "a"]),
+    ],
+)
+def test_files_of_jsonl_hand_ids_to_each_other(
+    tmp_path: Path,
+    documents: Path,
+    before: list[str],
+    after: list[str],
+    batch: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ingest, "_BATCH", batch)
+    index = opened(tmp_path)
+    for keys in (before, after):
+        for number, own in enumerate(keys):
+            rows = [json.dumps({"id": key, "text": f"Row {key} of {number}."}) for key in own]
+            (documents / f"{number}.jsonl").write_text("\n".join(rows))
+        assert index.update([documents]).errors == ()
+    held = {f"Row {key} of {number}." for number, own in enumerate(after) for key in own}
+    assert {text for text in texts(index) if text.startswith("Row")} == held
+    assert set(search(index, "row", 9, "bm25")) == held
+    assert len(index.update([documents]).unchanged) == 2 + len(after)
+    index.close()
+
+
 @pytest.mark.parametrize("has_model", [True, False])
 def test_by_words_no_model_is_asked_for_anything(
     tmp_path: Path, documents: Path, has_model: bool
