@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
+from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 from citeproof.tools.documents.base import Document, unusable
@@ -10,6 +13,9 @@ from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.tables import Row, cell_of, table_parts
 
 _SAMPLE = 8_192
+_MOST_ROWS = 50
+_TOLD = re.compile(r"sep=([^\n])[ \t]*\n", re.IGNORECASE)
+"""A line that Excel writes and reads."""
 _MOST_FIELD = 1 << 20
 _MOST_CELLS = 2_000_000
 
@@ -17,24 +23,27 @@ _MOST_CELLS = 2_000_000
 def read_csv(data: bytes, path: Path) -> Document:
     """Read separated values: a line for each row, with the column names.
 
-    The separator is a tab in `.tsv` files. Elsewhere it is the comma, semicolon, tab or bar,
-    whichever separates the columns most evenly.
+    The separator is a tab in `.tsv` files, and what a first line such as `sep=;` says. Elsewhere it
+    is the comma, semicolon, tab or bar, whichever separates the columns most evenly.
 
     Raises:
         DocumentError: The file is not text, or a quotation mark is not closed.
     """
     text, problems = decode_any(data, path)
-    mark = "\t" if path.suffix.lower() == ".tsv" else _separator(text[:_SAMPLE])
+    told = _TOLD.match(text)
+    mark = (
+        told[1] if told else "\t" if path.suffix.lower() == ".tsv" else _separator(text[:_SAMPLE])
+    )
     csv.field_size_limit(_MOST_FIELD)
     rows: list[Row] = []
     left = _MOST_CELLS
-    lines = text.split("\n")
+    lines = (f"{line}\n" for line in text.split("\n"))
+    reader = csv.reader(lines, delimiter=mark, skipinitialspace=True)
     try:
-        for cells in (reader := csv.reader((f"{line}\n" for line in lines), delimiter=mark)):
+        for cells in islice(reader, int(bool(told)), None):
             left -= len(cells)
             if left < 0:
-                told = f"it was cut off at line {reader.line_num:,}"
-                problems = (*problems, told)
+                problems = (*problems, f"it was cut off at line {reader.line_num:,}")
                 break
             said = {n: cell_of(text) for n, text in enumerate(cells, start=1) if text.strip()}
             if said:
@@ -58,9 +67,20 @@ def _is_named(rows: list[Row]) -> bool:
 
 
 def _separator(sample: str) -> str:
-    lines = [line for line in sample.split("\n")[:20] if line.strip()]
-    counts = {mark: [line.count(mark) for line in lines] for mark in ",;\t|"}
-    return max(
-        counts,
-        key=lambda mark: (min(counts[mark], default=0), -len(set(counts[mark])), mark == ","),
-    )
+    """Return the mark that cuts most lines into the same number of cells.
+
+    A comma loses to another mark if it stands between digits only: `A;1,5`.
+    """
+    is_decimal = not re.search(r"(?<!\d),|,(?!\d)", sample)
+
+    def rank(mark: str) -> tuple[int, bool, int, bool]:
+        rows = csv.reader(sample.splitlines(keepends=True), delimiter=mark, skipinitialspace=True)
+        try:
+            widths = Counter(len(row) for row in islice(rows, _MOST_ROWS) if any(row))
+        except csv.Error:
+            widths = Counter()
+        widths.pop(1, 0)
+        width, count = max(widths.items(), key=lambda one: (one[1], one[0]), default=(0, 0))
+        return count, mark != "," or not is_decimal, width, mark == ","
+
+    return max(",;\t|", key=rank)

@@ -185,6 +185,25 @@ def test_separated_values(mark: str) -> None:
     assert passage.location == "rows 2-3"
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('Name;Sum\n"Müller; Jan";1.234,56\n"Line\ntwo";0,15', "Name: Müller; Jan; Sum: 1.234,56"),
+        ("A;1,5\nB;2,5\nC;3,5", "A | 1,5"),
+        ("sep=;\nName;Sum\nA;1", "Name: A; Sum: 1"),
+        ("Sales of May\n\nItem,Price,Stock\nBolt,0.15,20", "Item: Bolt; Price: 0.15; Stock: 20"),
+        (
+            'Name, Age, "City, State"\nAnna, 30, "Rome, NY"',
+            "Name: Anna; Age: 30; City, State: Rome, NY",
+        ),
+        ("Item,Tags\nBolt,a;b\nNut,c;d\nPin,e", "Item: Bolt; Tags: a;b"),
+    ],
+)
+def test_the_separator_is_found_among_others(text: str, said: str) -> None:
+    lines = [line for passage in passages(text, "a.csv") for line in passage.text.split("\n")]
+    assert said in lines
+
+
 def test_a_long_column_name_is_cut_so_that_rows_stay_short() -> None:
     data = f"Isle,{'wind ' * 10_000}\n" + "North,12\n" * 1_000
     [part] = read(data.encode(), "a.csv").parts
