@@ -22,10 +22,10 @@ from citeproof.models.entailment import entailment_folder
 from citeproof.models.progress import Progress
 from citeproof.prompts import check_template, load_templates
 from citeproof.settings import ROLES, BudgetSettings, Settings
-from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.entailment.opening import open_answerability, open_entailment
+from citeproof.tools.entailment.own import EntailmentLike, coerce_entailment
 from citeproof.tools.llm.chat_models import judge_label
 from citeproof.tools.llm.model import LLM, coerce_llm, no_llm, open_llm
 from citeproof.tools.retrieval import Retriever, coerce_retriever
@@ -46,14 +46,16 @@ class Toolbox:
             None if no node calls a model, as in the method `verbatim`.
         retriever: A citeproof or LangChain retriever. Without one, questions must come with
             their documents.
-        entailment: The verifier. Defaults to the language model as judge. Scores are cached, so
+        entailment: The verifier: an entailment model, or a function of premise and hypothesis that
+            returns a probability. Defaults to the language model as judge. Scores are cached, so
             no pair is computed twice.
         roles: Other language models for single roles (`settings.ROLES`).
         evidence: Where cited passages are recorded.
         answerability: Decides whether a passage or a claim answers the question; see
             `open_answerability`. Without it, any proved claim counts as an answer.
         bank: Past cases; the best match is shown as a demonstration.
-        budget: Default limits of a run; a graph's own parameters override them.
+        budget: Default limits of a run, such as `{"calls": 20}`; a graph's own parameters override
+            them.
         prompts: Prompt name → text that replaces the packaged prompt. `prompts.load_templates`
             reads a folder of them.
     """
@@ -63,12 +65,12 @@ class Toolbox:
         llm: BaseChatModel | LLM | None,
         *,
         retriever: BaseRetriever | Retriever | None = None,
-        entailment: Entailment | None = None,
+        entailment: EntailmentLike | None = None,
         roles: Mapping[str, BaseChatModel | LLM] | None = None,
         evidence: EvidenceLog | None = None,
         bank: Bank | None = None,
-        answerability: Entailment | None = None,
-        budget: BudgetSettings | None = None,
+        answerability: EntailmentLike | None = None,
+        budget: BudgetSettings | Mapping[str, float] | None = None,
         prompts: Mapping[str, str] | None = None,
     ) -> None:
         if unknown := sorted(set(roles or {}) - set(ROLES)):
@@ -78,14 +80,17 @@ class Toolbox:
         self.llm = no_llm() if llm is None else coerce_llm(llm)
         self._roles = {role: coerce_llm(model) for role, model in (roles or {}).items()}
         self.retriever = None if retriever is None else coerce_retriever(retriever)
-        verifier = entailment or Judge(self.llm_for("judge"))
+        judge = Judge(self.llm_for("judge")) if entailment is None else None
+        verifier = judge or coerce_entailment(entailment)
         self.entailment = (
             verifier if isinstance(verifier, CachedEntailment) else CachedEntailment(verifier)
         )
-        self.answerability = answerability
+        self.answerability = None if answerability is None else coerce_entailment(answerability)
         self.evidence = evidence
         self.bank = bank
-        self.budget = budget or BudgetSettings()
+        self.budget = (
+            budget if isinstance(budget, BudgetSettings) else BudgetSettings(**budget or {})
+        )
         self.prompts = dict(prompts or {})
         for name, text in self.prompts.items():
             check_template(name, text)

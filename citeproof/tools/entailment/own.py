@@ -1,0 +1,101 @@
+"""Makes entailment models from the caller's own functions and objects, and checks their scores."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias
+
+from citeproof.errors import CiteproofError, ModelError, SettingsError, VerifierOutageError
+from citeproof.tools.entailment.base import Entailment, Pair, Score
+from citeproof.tools.entailment.cache import CachedEntailment
+from citeproof.tools.llm.retries import is_transient
+
+__all__ = ["EntailmentLike", "coerce_entailment"]
+
+EntailmentLike: TypeAlias = Entailment | Callable[[str, str], float | Awaitable[float]]
+"""An entailment model, or a function of premise and hypothesis that returns the probability."""
+_FIX = "Return a number from 0 to 1 for each pair, in their order."
+
+
+class OwnEntailment:
+    """An entailment model of the caller's, whose scores are checked.
+
+    Its method `scores`, or the function, may be plain; it then runs in a thread.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        kind = getattr(model, "__name__", type(model).__name__)
+        self.name = str(getattr(model, "name", kind))
+        self.threshold = float(getattr(model, "threshold", 0.5))
+
+    def __getattr__(self, name: str) -> Any:
+        # What a model has beyond the protocol, such as `reads_many`.
+        if name == "model":  # a copy has no attributes yet
+            raise AttributeError(name)
+        return getattr(self.model, name)
+
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return the probability of entailment of each pair, in order.
+
+        Raises:
+            VerifierOutageError: The model cannot be reached.
+            ModelError: The model failed, or returned something other than a probability per pair.
+        """
+        try:
+            if hasattr(self.model, "scores"):
+                given = await _call(self.model.scores, pairs)
+            else:
+                given = [await _call(self.model, one.premise, one.hypothesis) for one in pairs]
+        except CiteproofError:
+            raise
+        except Exception as error:  # foreign code may raise anything
+            kind = VerifierOutageError if is_transient(error) else ModelError
+            raise kind(
+                f"The entailment model {self.name} failed", why=f"{type(error).__name__}: {error}"
+            ) from error
+        return self._check(given, len(pairs))
+
+    def _check(self, given: Any, count: int) -> list[float]:
+        what = f"The scores of the entailment model {self.name} cannot be used"
+        try:
+            scores = [one if isinstance(one, Score) else float(one) for one in given]
+        except (TypeError, ValueError) as error:
+            raise ModelError(what, why=str(error), fix=_FIX) from error
+        if len(scores) != count:
+            raise ModelError(what, why=f"it gave {len(scores)} for {count} pairs", fix=_FIX)
+        if wrong := [score for score in scores if not 0.0 <= score <= 1.0]:
+            raise ModelError(what, why=f"{wrong[0]} is no probability", fix=_FIX)
+        return scores
+
+
+def coerce_entailment(model: object) -> CachedEntailment | OwnEntailment:
+    """Make an entailment model from anything that can serve as one.
+
+    Args:
+        model: An object with `scores(pairs)`, or a function of premise and hypothesis. A model
+            without a `threshold` has 0.5.
+
+    Raises:
+        SettingsError: The model is none of these.
+    """
+    if inspect.isclass(model) or not callable(getattr(model, "scores", model)):
+        what = model.__name__ if inspect.isclass(model) else f"A {type(model).__name__}"
+        raise SettingsError(
+            f"{what} is not an entailment model",
+            fix="Pass a function of premise and hypothesis that returns a number from 0 to 1, or "
+            "an object with `async def scores(pairs)`.",
+        )
+    return model if isinstance(model, CachedEntailment) else OwnEntailment(model)
+
+
+async def _call(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function, a plain one in a thread."""
+    if inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(
+        getattr(work, "__call__", None)  # noqa: B004
+    ):
+        return await work(*arguments)
+    done = await asyncio.to_thread(work, *arguments)
+    return await done if inspect.isawaitable(done) else done
