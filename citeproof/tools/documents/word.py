@@ -12,6 +12,7 @@ from citeproof.tools.documents.base import Document, Part, left_out, number, out
 from citeproof.tools.documents.letters import raised, symbol
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
+from citeproof.tools.documents.word_numbers import Numbers
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -141,8 +142,11 @@ def read_docx(data: bytes, path: Path) -> Document:
     main = related.get("officeDocument", _MAIN)
     root = archive.xml(main)
     kinds = archive.related(main)
-    levels = _heading_levels(archive.xml(kinds["styles"])) if "styles" in kinds else {}
-    writer = _Writer(levels, _read_notes(archive, kinds))
+    styles, numbering = (
+        archive.xml(kinds[kind]) if kind in kinds else None for kind in ("styles", "numbering")
+    )
+    levels = _heading_levels(styles) if styles is not None else {}
+    writer = _Writer(levels, _read_notes(archive, kinds), Numbers(numbering, styles))
     writer.write(root.find(_W + "body"))
     for note in writer.notes.values():  # those that nothing refers to
         writer.pieces.line(note)
@@ -176,11 +180,15 @@ class _Writer:
     Args:
         levels: Style → level of its headings.
         notes: The result of `_read_notes`; each note is removed once it is written.
+        numbers: Counts the numbered paragraphs.
     """
 
-    def __init__(self, levels: Mapping[str, int], notes: dict[tuple[str, str], str]) -> None:
+    def __init__(
+        self, levels: Mapping[str, int], notes: dict[tuple[str, str], str], numbers: Numbers
+    ) -> None:
         self.pieces = Pieces()
         self.notes = notes
+        self._numbers = numbers
         self._levels = levels
 
     def write(self, body: Any) -> None:
@@ -196,17 +204,30 @@ class _Writer:
         name = _value(paragraph.find(f"{_W}pPr/{_W}pStyle"))
         outline = paragraph.find(f"{_W}pPr/{_W}outlineLvl")
         level = self._levels.get(name, 0) if outline is None else number(_value(outline), 0) + 1
-        listed = paragraph.find(f"{_W}pPr/{_W}numPr") is not None or name.startswith("List")
+        said, label = _say(paragraph), self._label(paragraph)
+        is_heading = bool(said.strip()) and 0 < level <= 6
+        listed = not is_heading and (label is not None or name.startswith("List"))
         pieces.end_line("\n" if listed else "\n\n")
-        start, said = pieces.place, _say(paragraph)
-        if listed and said.strip():
-            pieces.mark("- ")
+        start = pieces.place
+        if label or (listed and label is None):
+            pieces.mark(f"{label or '-'} ")
         pieces.add(said)
         pieces.mark("")
-        if said.strip() and 0 < level <= 6:
+        if is_heading:
             pieces.heading(start, level)
         pieces.end_line("\n" if listed else "\n\n")
         self._aside(paragraph)
+
+    def _say(self, paragraph: Any) -> str:
+        label = self._label(paragraph)
+        return " ".join(filter(None, ("" if label == "-" else label, _say(paragraph))))
+
+    def _label(self, paragraph: Any) -> str | None:
+        """Return the number of a paragraph; one that was deleted is not counted."""
+        if paragraph.find(f"{_W}pPr/{_W}rPr/{_W}del") is not None and not _say(paragraph).strip():
+            return None
+        name = _value(paragraph.find(f"{_W}pPr/{_W}pStyle"))
+        return self._numbers.label(paragraph, name)
 
     def _table(self, table: Any) -> None:
         """Add the rows with column names, or paragraphs if the table only lays out the page."""
@@ -225,7 +246,7 @@ class _Writer:
                 header += 1
             for cell in row.xpath("./w:tc | ./w:sdt/w:sdtContent/w:tc", namespaces=_NAMES):
                 merged = cell.find(f"{_W}tcPr/{_W}vMerge")
-                said = " ".join(filter(None, map(_say, cell.iter(_W + "p"))))
+                said = " ".join(filter(None, map(self._say, cell.iter(_W + "p"))))
                 if merged is not None and merged.get(_W + "val") != "restart" and not said.strip():
                     said = above.get(column, "")
                 above[column] = said

@@ -1,0 +1,151 @@
+"""Computes the numbers of Word's numbered paragraphs, which the file does not contain."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from citeproof.tools.documents.base import number
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_PLACE = re.compile(r"%([1-9])")
+_ROMAN = {
+    **{1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc"},
+    **{50: "l", 40: "xl", 10: "x", 9: "ix", 5: "v", 4: "iv", 1: "i"},
+}
+_MOST = 5_000
+_CHAIN = 50
+"""Maximum length of a chain of styles, each based on the next."""
+_LABEL = 60
+
+
+class _Level(NamedTuple):
+    start: int
+    form: str
+    text: str
+    """Such as `%1.%2`, with a place for the number of each level."""
+    is_legal: bool
+
+
+class Numbers:
+    """Counts numbered paragraphs in the order of the document."""
+
+    def __init__(self, numbering: Any = None, styles: Any = None) -> None:
+        """Take the roots of the parts `numbering` and `styles`, or None for those that lack."""
+        self._styles = {} if styles is None else _by_id(styles, "style", "styleId")
+        lists = {} if numbering is None else _by_id(numbering, "num", "numId")
+        abstract = {} if numbering is None else _by_id(numbering, "abstractNum", "abstractNumId")
+        self._kinds = {key: _value(one, "abstractNumId") for key, one in lists.items()}
+        self._levels: dict[str, dict[int, _Level]] = {}
+        """List or kind of lists → its levels; those of a list replace those of its kind."""
+        self._restarts = set[tuple[str, int]]()
+        self._counts: dict[str, dict[int, int]] = {}
+        """Kind of lists → level → the last number."""
+        self._linked: dict[tuple[str, str], int] = {}
+        """Kind of lists and style → level."""
+        for key, one in abstract.items():
+            linked = self._styles.get(_value(one, "numStyleLink"))
+            if linked is not None and (other := lists.get(_numbering(linked)[0] or "")) is not None:
+                one = abstract.get(_value(other, "abstractNumId"), one)
+            self._levels[key] = _levels(one)
+            for level in one.iter(_W + "lvl"):
+                self._linked[key, _value(level, "pStyle")] = _place(level)
+        for key, one in lists.items():
+            kind = self._levels.get(self._kinds[key], {})
+            self._levels[f"list {key}"] = kind | _levels(one)
+            for changed in one.iter(_W + "lvlOverride"):
+                if (start := _value(changed, "startOverride")) and (
+                    level := self._levels[f"list {key}"].get(_place(changed))
+                ):
+                    place = _place(changed)
+                    self._levels[f"list {key}"][place] = level._replace(start=number(start, 1))
+                    self._restarts.add((key, place))
+
+    def label(self, paragraph: Any, style: str) -> str | None:
+        """Return the label of the next paragraph: a number, `-` for a bullet, None without one."""
+        key, level = self._find(paragraph, style)
+        levels = self._levels.get(f"list {key}", {})
+        if not key or key == "0" or level not in levels:
+            return None
+        counts = self._counts.setdefault(self._kinds[key], {})
+        if (key, level) in self._restarts:
+            self._restarts.discard((key, level))
+            counts.pop(level, None)
+        counts[level] = counts.get(level, levels[level].start - 1) + 1
+        for deeper in [one for one in counts if one > level]:
+            del counts[deeper]
+        own = levels[level]
+        if own.form == "bullet":
+            return "-"
+
+        def fill(found: re.Match[str]) -> str:
+            place = int(found[1]) - 1
+            named = levels.get(place, own)
+            form = "decimal" if own.is_legal else named.form
+            return _written(counts.get(place, named.start), form)
+
+        return _PLACE.sub(fill, own.text).strip()[:_LABEL]
+
+    def _find(self, paragraph: Any, style: str) -> tuple[str, int]:
+        """Return the list and the level of a paragraph, from itself or its style."""
+        key, level = _numbering(paragraph)
+        for _ in range(_CHAIN):
+            if (key is not None and level is not None) or style not in self._styles:
+                break
+            own, place = _numbering(self._styles[style])
+            if key is None and own is not None:
+                key = own
+                level = self._linked.get((self._kinds.get(own, ""), style), level)
+            level = place if level is None else level
+            style = _value(self._styles[style], "basedOn")
+        return key or "", level or 0
+
+
+def _numbering(element: Any) -> tuple[str | None, int | None]:
+    """Return the list and the level that a paragraph or style names."""
+    found = element.find(f"{_W}pPr/{_W}numPr")
+    if found is None:
+        return None, None
+    level = _value(found, "ilvl")
+    return _value(found, "numId") or None, number(level, 0) if level else None
+
+
+def _levels(element: Any) -> dict[int, _Level]:
+    return {
+        _place(one): _Level(
+            number(_value(one, "start"), 1),
+            _value(one, "numFmt") or "decimal",
+            _value(one, "lvlText"),
+            one.find(_W + "isLgl") is not None,
+        )
+        for one in element.iter(_W + "lvl")
+    }
+
+
+def _place(element: Any) -> int:
+    return number(element.get(_W + "ilvl", ""), 0)
+
+
+def _by_id(root: Any, tag: str, name: str) -> dict[str, Any]:
+    return {str(one.get(_W + name, "")): one for one in root.iter(_W + tag)}
+
+
+def _value(element: Any, tag: str) -> str:
+    found = element.find(_W + tag)
+    return str(found.get(_W + "val", "")) if found is not None else ""
+
+
+def _written(count: int, form: str) -> str:
+    """Write a number in letters, Roman or Arabic digits."""
+    if form == "none":
+        return ""
+    if form in {"lowerLetter", "upperLetter"} and 0 < count < _MOST:
+        said = chr(ord("a") + (count - 1) % 26) * ((count - 1) // 26 + 1)
+        return said.upper() if form == "upperLetter" else said
+    if form in {"lowerRoman", "upperRoman"} and 0 < count < _MOST:
+        said = ""
+        for value, letters in _ROMAN.items():
+            said += letters * (count // value)
+            count %= value
+        return said.upper() if form == "upperRoman" else said
+    return f"{count:02}" if form == "decimalZero" else str(count)
