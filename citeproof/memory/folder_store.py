@@ -148,6 +148,8 @@ class FolderStore(Store):
                         shutil.rmtree(damaged)
                     self._tables.replace(damaged)
                 self._version.unlink(missing_ok=True)
+                # Those of a writer that died belong to the damaged database.
+                shutil.rmtree(self._path / "copies", ignore_errors=True)
             for folder in self._path.glob(_VECTOR_FILES):
                 if folder.name not in segments:  # Chroma doesn't delete them
                     shutil.rmtree(folder, ignore_errors=True)

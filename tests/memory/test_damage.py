@@ -73,8 +73,13 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 }
 
 
+@pytest.mark.parametrize("writer_died", [False, True])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_index_is_told_and_rebuilt(store: Path, documents: Path, damage: str) -> None:
+def test_a_damaged_index_is_told_and_rebuilt(
+    store: Path, documents: Path, damage: str, writer_died: bool
+) -> None:
+    if writer_died:  # as after a power failure
+        (store / "index/copies/12345678-1234-1234-1234-123456789012@7").mkdir(parents=True)
     DAMAGES[damage](store / "index/chroma.sqlite3")
     for _ in range(2):
         with pytest.raises(StoreError, match="index --rebuild") as told:
