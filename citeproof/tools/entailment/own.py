@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from citeproof.errors import CiteproofError, ModelError, SettingsError, VerifierOutageError
 from citeproof.tools.entailment.base import Entailment, Pair, Score
-from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.llm.retries import is_transient
 
 __all__ = ["EntailmentLike", "coerce_entailment"]
@@ -71,8 +70,10 @@ class OwnEntailment:
         return scores
 
 
-def coerce_entailment(model: object) -> CachedEntailment | OwnEntailment:
+def coerce_entailment(model: object) -> Entailment:
     """Make an entailment model from anything that can serve as one.
+
+    Citeproof's own models stay as they are: they need no check, and callers ask for their type.
 
     Args:
         model: An object with `scores(pairs)`, or a function of premise and hypothesis. A model
@@ -88,7 +89,9 @@ def coerce_entailment(model: object) -> CachedEntailment | OwnEntailment:
             fix="Pass a function of premise and hypothesis that returns a number from 0 to 1, or "
             "an object with `async def scores(pairs)`.",
         )
-    return model if isinstance(model, CachedEntailment) else OwnEntailment(model)
+    if type(model).__module__.startswith("citeproof."):
+        return cast("Entailment", model)
+    return OwnEntailment(model)
 
 
 async def _call(work: Callable[..., Any], *arguments: Any) -> Any:
