@@ -190,6 +190,17 @@ async def test_langchain_documents_become_passages() -> None:
     assert await retriever.retrieve("", 3) == []
 
 
+async def test_numbers_of_langchain_documents_may_be_floats_and_unknown() -> None:
+    documents = [
+        Document("One.", id="d1", metadata={"page": 3.0, "start": 12.0}),
+        Document("Two.", id="d2", metadata={"page": "iv", "start_index": -1}),
+    ]
+    assert await coerce_retriever(Documents(found=documents)).retrieve("q", 3) == [
+        Passage(id="d1", text="One.", page=3, start=12, end=16),
+        Passage(id="d2", text="Two.", end=4),
+    ]
+
+
 async def test_a_failing_langchain_retriever_is_named() -> None:
     with pytest.raises(RetrievalError, match="Documents failed: ConnectionError: refused") as error:
         await coerce_retriever(Documents(found=[], error=ConnectionError("refused"))).retrieve(

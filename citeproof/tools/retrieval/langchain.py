@@ -102,6 +102,7 @@ def to_passage(document: Document) -> Passage:
     if page is not None and "total_pages" in data:
         page += 1  # LangChain's PDF loaders count pages from 0
     start = _number(data.get("start", data.get("start_index"))) or 0
+    start = max(start, 0)  # LangChain's splitters write -1 if they do not know it
     return Passage(
         id=document.id or Passage.make_id(source, text, start),
         text=text,
@@ -125,7 +126,8 @@ def to_document(passage: Passage) -> Document:
 
 
 def _number(value: object) -> int | None:
+    """Return a whole number, which some vector stores return as a float."""
     try:
-        return int(str(value)) if value is not None else None
-    except ValueError:
+        return int(float(str(value)))
+    except (ValueError, OverflowError):
         return None
