@@ -43,7 +43,8 @@ def open_store(settings: ChromaSettings, name: StoreName) -> Store:
         from citeproof.models.chroma_server import serve_folder
 
         folder = settings.path.absolute() / "served"
-        host, port, words = "127.0.0.1", serve_folder(folder), folder / "words"
+        with store_errors(f"in {folder}", fix):
+            host, port, words = "127.0.0.1", serve_folder(folder), folder / "words"
     if host is None:
         path = settings.path.absolute() / name
         is_writable = not path.is_dir() or os.access(path, os.W_OK)

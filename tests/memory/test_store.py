@@ -229,6 +229,8 @@ def test_records_that_are_written_during_a_search_are_no_damage(
 
 def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "store").write_text("x")
+    with pytest.raises(StoreError, match="cannot be used"):
+        open_store(ChromaSettings(path=tmp_path / "store", serve=True), "index")
     store = open_store(at(tmp_path), "index")
     with pytest.raises(StoreError, match="cannot be used"):
         fill(store, 1)
