@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -104,6 +105,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
             file.close()
+            with suppress(FileNotFoundError):  # a private file stays private
+                shutil.copymode(path, draft)
             draft.replace(path)
     finally:
         for clean in (file.close, draft.unlink):  # on a full disk, `close` fails again
