@@ -72,7 +72,7 @@ def read_marked(text: str) -> list[MarkedSentence]:
     number is read; the caller must check that a passage has it. Bullets are removed, and so are
     sentences without a letter or digit.
     """
-    plain, marks = _apart(text)
+    plain, marks = separate_marks(text)
     # Punctuation alone is not a sentence: a mark after it belongs to the text before it.
     spans = [span for span in split(plain) if any(map(str.isalnum, plain[slice(*span)]))]
     # Nor is an item's number, such as `ii.`, unless there is nothing else.
@@ -133,7 +133,7 @@ def unwrap(text: str, *, quotes: bool = True) -> str:
     return text
 
 
-def _apart(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
+def separate_marks(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
     """Return the text without marks, and each mark's place in it, after its sentence's start."""
     parts: list[str] = []
     place, done, begins_line = 0, 0, True

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from citeproof.tools.citations.marked_text import MARK
+from citeproof.tools.citations.marked_text import separate_marks
 from citeproof.tools.documents.passages import boxes_within
 from citeproof.tools.sentences import MARKS, UNSPACED, split, stems
 from citeproof.types import Box, Citation, Claim, Passage
@@ -16,10 +16,9 @@ from citeproof.types import Box, Citation, Claim, Passage
 FLAG, CONTRADICTED = "[unverified]", "[contradicted]"
 """Marks after a claim that no passage proves, and after one that a passage contradicts."""
 
-_MARK = re.compile(rf"(?<!\s)\s*{MARK}", re.IGNORECASE)
 _OF_NUMBER, _OF_TITLE = 2.0, 0.2
 _WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}][{MARKS}]*)+(?:[.,]\d+)*")
-_END = re.compile(r"([.!?…]+[\"'”’)]*)$")
+_END = re.compile(r"([.!?…:]+[\"'”’)]*)$")
 _FUNCTION_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -42,8 +41,8 @@ class Quotation(TypedDict):
 
 
 def strip_marks(text: str) -> str:
-    """Remove citation marks from a text: [1], [1][2], [1, 2], [1-3]."""
-    return _MARK.sub("", text)
+    """Remove the citation marks that `read_marked` reads from a text."""
+    return separate_marks(text)[0]
 
 
 def marks(claim: Claim) -> str:

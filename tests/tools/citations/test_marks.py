@@ -26,6 +26,9 @@ from citeproof.types import Box, Citation, Claim, Passage, Verdict
         ("It is old [passage 1].", "It is old."),
         ("It is old [Document 1].", "It is old."),
         ("It is old [1 & 2].", "It is old."),
+        ("It is old ([1], [2]).", "It is old."),
+        ("It is old<sup>[1](https://a.org/b)</sup>.", "It is old."),
+        ("Read `argv[1]` [2].", "Read `argv[1]`."),
         ("The array a[i] is old [sic].", "The array a[i] is old [sic]."),
     ],
 )
