@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from langgraph.runtime import get_runtime
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from citeproof.errors import SettingsError
+from citeproof.prompts import check_template
 from citeproof.settings import BudgetSettings
 
 __all__ = ["Parameters", "current_parameters", "override_defaults", "parameters_from"]
@@ -41,6 +51,35 @@ class Parameters(BaseModel):
     prompts: dict[str, str] = Field(default={})
     """Prompt name → text that replaces the packaged prompt (docs/composing.md)."""
 
+    @field_validator("prompts")
+    @classmethod
+    def _can_replace(cls, prompts: dict[str, str]) -> dict[str, str]:
+        for name, text in prompts.items():
+            check_template(name, text)
+        return prompts
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _or_our_error(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Turn pydantic's errors into a `SettingsError`, also for the context of a run."""
+        try:
+            return handler(values)
+        except ValidationError as error:
+            failures = error.errors(include_url=False)
+        known = cls.model_fields
+        if unknown := [str(one["loc"][0]) for one in failures if one["type"] == "extra_forbidden"]:
+            near = [name for word in unknown for name in get_close_matches(word, known, n=1)]
+            raise SettingsError(
+                f"Unknown parameter {', '.join(sorted(unknown))}",
+                fix=f"Did you mean {', '.join(near)}?"
+                if near
+                else f"Known: {', '.join(sorted(known))}.",
+            )
+        name = ".".join(map(str, failures[0]["loc"]))
+        raise SettingsError(
+            f"The parameter {name} cannot be {failures[0]['input']!r}", why=failures[0]["msg"]
+        )
+
     def budget(self) -> BudgetSettings:
         """The three limits as `BudgetSettings`."""
         return BudgetSettings(
@@ -60,26 +99,12 @@ def override_defaults(
 
     Raises:
         SettingsError: A parameter is unknown or out of range.
+        PromptError: A prompt cannot replace the packaged one.
     """
     known = schema.model_fields
     limits = {f"max_{name}": limit for name, limit in budget or () if limit is not None}
     values = {**limits, **values}
-    if unknown := sorted(values.keys() - known.keys()):
-        near = [name for word in unknown for name in get_close_matches(word, known, n=1)]
-        raise SettingsError(
-            f"Unknown parameter {', '.join(unknown)}",
-            fix=f"Did you mean {', '.join(near)}?"
-            if near
-            else f"Known: {', '.join(sorted(known))}.",
-        )
-    try:
-        checked = schema.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(map(str, first["loc"]))
-        raise SettingsError(
-            f"The parameter {name} cannot be {first['input']!r}", why=first["msg"]
-        ) from error
+    checked = schema.model_validate(values)
     changed: dict[str, Any] = {
         name: (known[name].annotation, _with_default(known[name], getattr(checked, name)))
         for name in values

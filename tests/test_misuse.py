@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from citeproof import (
     Settings,
@@ -25,7 +24,7 @@ from citeproof import (
     remember_with,
     verify_with,
 )
-from citeproof.errors import InputError, SettingsError
+from citeproof.errors import InputError, PromptError, SettingsError
 from citeproof.graphs.proof import build_proof
 from citeproof.graphs.registry import METHODS
 from citeproof.memory.bank import Bank
@@ -66,10 +65,29 @@ def test_a_parameter_of_a_composed_graph(tools: Toolbox, bank: Bank) -> None:
         remember_with(draft, tools, namespace="a b")
 
 
-def test_a_misspelled_parameter_of_a_run(tools: Toolbox) -> None:
-    for wrong in ("max_trial", "k"):
-        with pytest.raises(ValidationError, match=wrong):
-            answer(build_vtg(tools), "Who?", documents=["Ann."], context={wrong: 0})
+@pytest.mark.parametrize(
+    ("context", "said"),
+    [
+        ({"max_trial": 0}, "Unknown parameter max_trial. Did you mean max_trials"),
+        ({"xyzzy": 0}, "Unknown parameter xyzzy. Known: "),
+        ({"k": 0}, "The parameter k cannot be 0: Input should be greater than or equal to 1"),
+    ],
+    ids=str,
+)
+def test_wrong_parameters_of_a_run(tools: Toolbox, context: Any, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        answer(build_vtg(tools), "Who?", documents=["Ann."], context=context)
+
+
+def test_a_prompt_that_cannot_replace_another(tools: Toolbox) -> None:
+    for name, said in (
+        ("claim_generator", "it lacks {"),
+        ("claim_generater", "Did you mean claim_generator"),
+    ):
+        with pytest.raises(PromptError, match=said):
+            build_vtg(tools, prompts={name: "Write."})
+        with pytest.raises(PromptError, match=said):
+            answer(build_vtg(tools), "Who?", context={"prompts": {name: "Write."}})
 
 
 def test_a_parameter_of_the_wrong_type(tools: Toolbox) -> None:
