@@ -185,8 +185,9 @@ def _after_answerer(state: R2MGAState, parameters: R2MGAParameters) -> str:
 
 def _after_assessor(state: R2MGAState, parameters: R2MGAParameters) -> str:
     last = last_round(state["rounds"])
-    wanted = last.faulty or (parameters.always_plan and last.number == 1)
-    refines = wanted and last.number <= parameters.rounds
+    # Without feedback, the assessment could not be read, and there is nothing to plan from.
+    always = parameters.always_plan and last.number == 1 and last.feedback
+    refines = (last.faulty or always) and last.number <= parameters.rounds
     return "planning_demonstrator" if refines else _finish(parameters)
 
 

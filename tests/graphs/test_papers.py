@@ -12,7 +12,7 @@ from citeproof.memory.bank import Case
 from citeproof.testing import ScriptedChatModel, TableEntailment
 from tests.graphs import r2_mga_scripts
 from tests.graphs.llatrieval_scripts import Search, shown, texts
-from tests.graphs.r2_mga_scripts import FIRST, GOOD, empty_bank
+from tests.graphs.r2_mga_scripts import FINAL, FIRST, GOOD, empty_bank
 
 ALL = [str(n) for n in range(50)]
 
@@ -69,6 +69,13 @@ async def test_the_plan_may_be_unconditional() -> None:
     result = await script.run(always_plan=True)
     assert script.counts == (1, 2, 1, 1, 0)
     assert [len(one.actions) for one in result["rounds"]] == [2, 0]
+
+
+async def test_nothing_is_planned_from_an_assessment_that_cannot_be_read() -> None:
+    script = r2_mga_scripts.Script(answerer=[FINAL], assessor=["?", "?"])
+    result = await script.run(always_plan=True)
+    assert script.counts == (1, 2, 0, 0, 0)
+    assert result["answer"].text == FINAL
 
 
 async def test_summaries_are_read_in_place_of_the_passages_and_kept_in_the_case() -> None:
