@@ -201,8 +201,7 @@ class ChromaPassages:
         with self._lock:
             if own.id not in self._words:
                 self._words.clear()  # not closed: a search may be using them
-                folder = self._store.beside
-                self._words[own.id] = Words(folder and folder / f"{own.id}.words")
+                self._words[own.id] = Words(self._store.word_file(own))
             words, now = self._words[own.id], str(own.metadata.get("revision", 0))
             if words.note == now:
                 return words

@@ -41,7 +41,7 @@ class FolderStore(Store):
     """Collections in a folder that many processes may read or one may write."""
 
     def __init__(self, path: Path, fix: str) -> None:
-        super().__init__(None, f"in {path}", fix, beside=path)
+        super().__init__(None, f"in {path}", fix, words=path)
         self._path = path
         self._version = path / "version"
         """A file that every writer changes, once the database exists."""

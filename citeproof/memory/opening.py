@@ -56,4 +56,4 @@ def open_store(settings: ChromaSettings, name: StoreName) -> Store:
             host=host, port=port, ssl=settings.ssl, settings=chroma_settings()
         )
     words = words or user_cache_path("citeproof") / "words" / f"{host}-{port}"
-    return Store(client, f"at {host}:{port}", fix, beside=words, sync=_SERVER_SYNC)
+    return Store(client, f"at {host}:{port}", fix, words=words, sync=_SERVER_SYNC)

@@ -33,18 +33,18 @@ _ROOM = 4_000_000
 class Store:
     """Chroma's own collections by name, and the locks to use them.
 
-    Error messages contain the place (`where`) and the `fix`. `beside` is the folder for files that
-    are derived from a collection and named after its id, or None.
+    Error messages contain the place (`where`) and the `fix`. `words` is the folder for the words
+    of collections, or None to keep them in memory.
     """
 
     def __init__(
-        self, client: Any, where: str, fix: str, *, beside: Path | None = None, sync: int = SYNC
+        self, client: Any, where: str, fix: str, *, words: Path | None = None, sync: int = SYNC
     ) -> None:
         self._client: Any = client
         self._where = where
         self._fix = fix
         self._sync = sync
-        self.beside = beside
+        self._words = words
         self.space: Literal["cosine", "ip"] = "cosine"
         """The similarity of new collections' vectors."""
         self._is_closed = False
@@ -151,6 +151,18 @@ class Store:
             found = self._client.list_collections() if is_there else []
         return [collection.name for collection in found if collection.name.startswith(start)]
 
+    def word_file(self, collection: Any) -> Path | None:
+        """Return the file of a collection's words; deletes the files of deleted collections."""
+        if self._words is None:
+            return None
+        held = [file for file in self._words.glob("*.words*") if file.is_file()]
+        there = {str(one.id) for one in self._client.list_collections()}
+        for file in held:
+            if file.name.partition(".")[0] not in there:
+                with suppress(OSError):  # Windows cannot delete an open file
+                    file.unlink()
+        return self._words / f"{collection.id}.words"
+
     def close(self) -> None:
         """Release the store for good; a store in memory is deleted."""
         self._is_closed = True
@@ -217,11 +229,8 @@ class Store:
 
     def _delete(self, names: Sequence[str]) -> None:
         for name in names:
-            if (found := self._get(name)) is not None:
+            if self._get(name) is not None:
                 self._client.delete_collection(name)
-                for file in self.beside.glob(f"{found.id}.*") if self.beside else ():
-                    with suppress(OSError):  # Windows cannot delete an open file
-                        file.unlink()
 
     def _replace(self, names: Sequence[str]) -> None:
         """Give new collections the names of those that they replace.

@@ -140,6 +140,22 @@ def test_words_of_a_server_are_read_once(
         index.close()
 
 
+def test_a_machine_that_only_searches_keeps_the_words_of_one_index(
+    settings: ChromaSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "another machine"
+    for number in range(3):
+        writer = opened(settings, rebuild=True)
+        writer.add([f"Sheep {number}."])
+        writer.close()
+        with monkeypatch.context() as patched:
+            patched.setenv("XDG_CACHE_HOME", str(cache))
+            reader = opened(settings)
+            assert search(reader, "sheep", 3, "bm25") == [f"Sheep {number}."]
+            reader.close()
+        assert len(list(cache.rglob("*.words"))) == 1
+
+
 async def test_a_bank_that_was_replaced_is_looked_up_again(settings: ChromaSettings) -> None:
     bank, other = (
         Bank.open(settings, GaussianEmbeddings()),
