@@ -27,6 +27,7 @@ MODES: tuple[Mode, ...] = ("strict", "corrected")
         ("L’Oréal – “A”", "l’oréal – “ ”", "loréal"),
         ("the", "", ""),
         ("£5 + 6", "£5 6", "£5 6"),
+        ("Cafe\u0301", "cafe\u0301", "caf\u00e9"),
     ],
 )
 def test_normal_form(text: str, strict: str, corrected: str) -> None:

@@ -54,9 +54,10 @@ def sentences(text: str, mode: Mode) -> list[str]:
 def normal(text: str, mode: Mode) -> str:
     """Return the normal form in which answers are compared (SQuAD; ALCE).
 
-    It has lower case, no punctuation, no articles and single spaces. strict: only ASCII punctuation
-    is removed.
+    It has lower case, no punctuation, no articles and single spaces, and a letter with an accent is
+    one character. strict: only ASCII punctuation is removed, and accents stay as they are written.
     """
+    text = text if mode == "strict" else unicodedata.normalize("NFC", text)
     kept = "".join(char for char in text.lower() if not _is_punctuation(char, mode))
     return " ".join(_ARTICLE.sub(" ", kept).split())
 
