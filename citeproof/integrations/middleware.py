@@ -21,6 +21,7 @@ from citeproof.runtime.background import run_in_background
 from citeproof.tools.citations.annotations import annotate
 from citeproof.tools.citations.marks import supporting_sentence
 from citeproof.tools.questions.conversation_sources import check_answer, final_answer, read_sources
+from citeproof.tools.questions.sources import read_documents
 from citeproof.tools.retrieval import from_passages
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import CheckedSentence, CheckReport, Passage
@@ -51,21 +52,22 @@ class CiteproofMiddleware(AgentMiddleware[CheckedAgentState, Any, Any]):
     Sources are the results of its tools and the documents of its conversation; see
     `citeproof.tools.questions.conversation_sources.read_sources`. The answer's text blocks get
     standard citation annotations; see `citeproof.tools.citations.annotations.annotate`. The report
-    is `citeproof_report` in the agent's state.
+    is `citeproof_report` in the agent's state. Only text is checked, no structured response
+    (`response_format`).
 
     Args:
         tools: Provides the entailment model; `Toolbox(model, entailment=…)` is enough.
         mode: What to do if a sentence fails.
         max_rounds: How many times `revise` sends an answer back; the last one is kept, with its
             annotations.
-        documents: Further sources for every conversation.
+        documents: Further sources for every conversation: texts, LangChain documents or passages.
         evidence: Names of the tools whose results count as sources; by default all. Leave out tools
             that return what the model told them, or the model would prove its own words.
         search_index: Whether to search further sources with the retriever of `tools`.
 
     Raises:
-        InputError: The mode is unknown, `max_rounds` is less than 1, or `search_index` is set
-            without a retriever.
+        InputError: The mode is unknown, `max_rounds` is less than 1, a document is unusable,
+            `evidence` is a single name, or `search_index` is set without a retriever.
     """
 
     state_schema = CheckedAgentState
@@ -76,7 +78,7 @@ class CiteproofMiddleware(AgentMiddleware[CheckedAgentState, Any, Any]):
         *,
         mode: Mode = "annotate",
         max_rounds: int = 2,
-        documents: Sequence[Document | Passage] = (),
+        documents: Sequence[str | Document | Passage] = (),
         evidence: Collection[str] | None = None,
         search_index: bool = False,
     ) -> None:
@@ -88,12 +90,16 @@ class CiteproofMiddleware(AgentMiddleware[CheckedAgentState, Any, Any]):
             raise InputError(
                 f"{max_rounds} rounds revise nothing", fix='Allow one, or use mode="annotate".'
             )
+        if isinstance(evidence, str):
+            raise InputError(
+                "The names of the tools are a single text", fix=f"Pass a set: {{{evidence!r}}}."
+            )
         if search_index and tools.retriever is None:
             raise InputError("There is no index to search", fix="Give the Toolbox a retriever.")
         self.tools = []  # LangChain's: the tools of a middleware
         self.mode = mode
         self.max_rounds = max_rounds
-        self.documents = tuple(documents)
+        self.documents = tuple(read_documents(documents))
         self.evidence = evidence
         self._entailment = tools.entailment
         self._retriever = tools.retriever if search_index else None

@@ -18,7 +18,7 @@ from citeproof import CheckReport, Toolbox
 from citeproof.errors import InputError
 from citeproof.integrations.agent_tools import check_tool
 from citeproof.integrations.middleware import CiteproofMiddleware
-from citeproof.testing import ScriptedChatModel, TableEntailment
+from citeproof.testing import ScriptedChatModel, TableEntailment, passage
 from citeproof.tools.entailment import Score
 from tests.integrations.agents import BUILT, BURNT, LIT, ToolCaller, calling, script, toolbox
 
@@ -219,8 +219,9 @@ def test_documents_prove_answers_too() -> None:
         ]
     }
     assert verdicts(agent_of(script(LIT)).invoke(attached)) == ["uncited"]
-    known = agent_of(script(f"{LIT[:-1]} [1]."), documents=[Document(LIT)])
-    assert verdicts(known.invoke(ASKED)) == ["supported"]
+    for document in Document(LIT), LIT, {"text": LIT}, passage(LIT):
+        known = agent_of(script(f"{LIT[:-1]} [1]."), documents=[document])
+        assert verdicts(known.invoke(ASKED)) == ["supported"]
     assert verdicts(agent_of(script(LIT)).invoke(ASKED)) == ["unsupported"]
 
 
@@ -237,6 +238,9 @@ def test_the_index_is_searched_on_request() -> None:
     [
         ({"mode": "strict"}, "no mode 'strict'. Known: annotate, revise, refuse"),
         ({"max_rounds": 0}, "0 rounds revise nothing"),
+        ({"documents": LIT}, "The documents are not a list"),
+        ({"documents": [LIT, 3]}, "Document 2 is not a passage: it is a int"),
+        ({"evidence": "search"}, "a single text. Pass a set: {'search'}"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(how: Any, said: str) -> None:
