@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,13 @@ def create_app(
                 await opening.close()
 
     # Swagger's page loads scripts from elsewhere; the OpenAPI description alone does not.
-    app = FastAPI(title="citeproof", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="citeproof",
+        version=version("citeproof"),
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
     add_errors(app)
 
     @app.get("/healthz", summary="Whether the server runs")

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
 from citeproof.runtime.moments import NodeFinished, NodeStarted
-from citeproof.server.asking import LONGEST_CLAIM, Asking, Message, Question
+from citeproof.server.asking import LONGEST_CLAIM, Asking, Message, Question, Words
 from citeproof.server.public import base_of, with_links
 from citeproof.server.sse import EventStream, frame, until_gone
 from citeproof.types import CheckReport
@@ -27,7 +27,7 @@ LONGEST_TEXT = 50_000
 class AskBody(BaseModel, extra="forbid"):
     """A question, alone or as the last message of a conversation."""
 
-    question: str = ""
+    question: Words = ""
     messages: list[Message] = []
     method: str = "vtg"
     parameters: dict[str, Any] = {}

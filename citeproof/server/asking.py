@@ -10,10 +10,10 @@ import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from langgraph.checkpoint.memory import InMemorySaver
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from citeproof.console.threads import Kept, run_with_review
 from citeproof.errors import CiteproofError, InputError
@@ -35,6 +35,9 @@ LONGEST_QUESTION = 4_000
 """In characters, as the two limits below."""
 LONGEST_CLAIM = 2_000
 LONGEST_CONVERSATION = 100_000
+Words = Annotated[str, Field(max_length=1_000_000)]
+"""A client's text. Only in strings with a limit does pydantic refuse lone surrogates, which neither
+tokenizers nor databases accept."""
 
 
 class _Reviews:
@@ -73,7 +76,7 @@ class Message(BaseModel):
     """A message of a conversation."""
 
     role: str
-    content: str
+    content: Words
 
 
 @dataclass

@@ -14,6 +14,7 @@ from citeproof.errors import (
     CiteproofError,
     InputError,
     ModelError,
+    PromptError,
     RetrievalError,
     SettingsError,
     StoreError,
@@ -31,7 +32,7 @@ class NotFoundError(InputError):
 _STATUS = (
     (BusyError, 429, "rate_limit_error"),
     (NotFoundError, 404, "not_found_error"),
-    ((InputError, SettingsError), 400, "invalid_request_error"),
+    ((InputError, SettingsError, PromptError), 400, "invalid_request_error"),
     ((ModelError, RetrievalError, StoreError), 503, "service_unavailable_error"),
 )
 
@@ -62,6 +63,8 @@ def add_errors(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"] if part != "body")
+        if first["type"] == "json_invalid":
+            place = ""  # the position of a character
         message = f"{place or 'The body'} cannot be used: {first['msg']}."
         return JSONResponse(_body(message, "invalid_request_error", place or None), 400)
 

@@ -20,7 +20,7 @@ from citeproof.graphs.registry import METHODS
 from citeproof.runtime.events import AnswerReady, ClaimAccepted
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.server import openai_shapes as shapes
-from citeproof.server.asking import LONGEST_CONVERSATION, Asking, Message, Question
+from citeproof.server.asking import LONGEST_CONVERSATION, Asking, Message, Question, Words
 from citeproof.server.errors import NotFoundError, describe
 from citeproof.server.public import base_of, with_links
 from citeproof.server.sse import EventStream, frame, until_gone
@@ -81,12 +81,17 @@ async def _chat_and_check(
 class ChatMessage(Message):
     """A message whose content may be in parts."""
 
+    content: Words = ""
+
     @field_validator("content", mode="before")
     @classmethod
     def _join(cls, content: Any) -> Any:
-        if isinstance(content, list):
-            return "\n".join(part["text"] for part in content if part.get("type") == "text")
-        return content or ""
+        if not isinstance(content, list):
+            return content or ""
+        try:
+            return "\n".join(part["text"] for part in content if part["type"] == "text")
+        except (KeyError, TypeError) as error:
+            raise ValueError("each part needs a type, and the type text a text") from error
 
 
 class ChatBody(BaseModel):

@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import threading
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,35 @@ async def test_what_cannot_be_asked_is_refused_before_it_costs(
     assert response.status_code == 400
     assert words in response.json()["error"]["message"]
     assert model.calls == []
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (rb'{"question": "Who \ud83d?"}', "question cannot be used"),
+        (rb'{"messages": [{"role": "user", "content": "\ud83d"}]}', "messages.0.content cannot be"),
+        (b'{"question": ', "The body cannot be used: JSON decode error"),
+    ],
+)
+async def test_a_body_that_is_not_text_is_refused(tmp_path: Path, body: bytes, words: str) -> None:
+    kind = {"content-type": "application/json"}
+    async with client(tmp_path) as http:
+        response = await http.post("/api/ask", content=body, headers=kind)
+    assert response.status_code == 400
+    assert words in response.json()["error"]["message"]
+
+
+async def test_a_prompt_that_nothing_uses_is_the_clients_mistake(tmp_path: Path) -> None:
+    body = {"question": QUESTION, "parameters": {"prompts": {"zz": "Hi."}}, "stream": False}
+    async with client(tmp_path) as http:
+        response = await http.post("/api/ask", json=body)
+    assert response.status_code == 400
+
+
+async def test_the_description_has_the_version(tmp_path: Path) -> None:
+    async with client(tmp_path) as http:
+        told = (await http.get("/openapi.json")).json()
+    assert told["info"] == {"title": "citeproof", "version": version("citeproof")}
 
 
 async def test_a_question_waits_until_the_models_are_there(tmp_path: Path) -> None:

@@ -101,6 +101,18 @@ def test_parts_of_a_message_are_read(ai: Any) -> None:
     assert given.choices[0].message.content == ANSWER
 
 
+def test_a_message_of_tool_calls_has_no_content(ai: Any) -> None:
+    called: dict[str, Any] = {"role": "assistant", "tool_calls": []}
+    given = ai.chat.completions.create(model="vtg", messages=[*ASKED, called, *ASKED])
+    assert given.choices[0].message.content == ANSWER
+
+
+@pytest.mark.parametrize("part", ["hi", 5, {"text": "hi"}, {"type": "text"}])
+def test_a_part_that_is_none_is_refused(ai: Any, part: Any) -> None:
+    with pytest.raises(openai.BadRequestError, match="each part needs a type"):
+        ai.chat.completions.create(model="vtg", messages=[{"role": "user", "content": [part]}])
+
+
 def test_errors_are_those_of_openai(ai: Any, url: str) -> None:
     with pytest.raises(openai.NotFoundError, match="There is no model 'gpt-9'"):
         ai.chat.completions.create(model="gpt-9", messages=ASKED)
