@@ -28,7 +28,8 @@ _WORD = re.compile(r"\w+")
 _GENERIC = re.compile(r"\s+(?:user manual|manual page|documentation)\s*$", re.IGNORECASE)
 _JUNK = re.compile(
     r"^(?:microsoft word\b|word document$|untitled|powerpoint|pr[eé]sentation\d*$|unbenannt"
-    r"|slide \d*$|document\d*$|\W*$)|\.(?:docx?|tex|dvi|indd|pdf|pptx?|odt)$",
+    r"|slide \d*$|document\d*$|\(?(?:anonymous|unspecified)\)?$|\W*$)"
+    r"|\.(?:docx?|tex|dvi|indd|pdf|pptx?|odt)$",
     re.IGNORECASE,
 )
 

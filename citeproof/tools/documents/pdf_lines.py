@@ -44,6 +44,9 @@ _EDGE = 0.12
 _REPEATED = 3
 """Least number of pages on which headers and footers repeat."""
 _MOST_NAMED = 8
+_APART = 0.6
+"""Paragraphs and headings stand further apart than lines by this share of a line's height."""
+_RANGE = re.compile(r"\d[\xad-]$")
 
 
 class Piece(NamedTuple):
@@ -214,17 +217,23 @@ def flow(lines: Sequence[Line], start: int) -> tuple[str, list[Box]]:
     """
     sizes = [len(line.text) for line in lines]
     full = 0.6 * statistics.median(sizes) if sizes else 0
+    usual = _usual_gap(lines)
     text, boxes, place = "", [], start
     for line, following in zip_longest(lines, lines[1:]):
         said, then = line.text, following.text if following else ""
         hyphenated = said.endswith((_HYPHEN, "-")) and said[-2:-1].isalpha()
         if hyphenated and then[:1].islower():
             said, join = said[:-1], ""
+        elif _RANGE.search(said) and then[:1].isdigit():
+            said, join = said.replace(_HYPHEN, "-"), ""
         else:
             said = said.replace(_HYPHEN, "-")
             ends = len(said) < full or said.endswith((".", "!", "?", ":"))
             beside = following is not None and following.goes_on
             # The last cell of a row ends it.
+            if following and usual is not None:
+                height = min(line.area.height, following.area.height)
+                ends = ends or _gap(line, following) > usual + _APART * height
             goes_on = beside or then[:1].islower() or not (ends or line.goes_on)
             if line.noted or (following and following.noted):
                 goes_on = beside
@@ -235,6 +244,22 @@ def flow(lines: Sequence[Line], start: int) -> tuple[str, list[Box]]:
         text += said + join
         place += len(said) + len(join)
     return text.rstrip("\n "), boxes
+
+
+def _usual_gap(lines: Sequence[Line]) -> float | None:
+    """Return the usual space between lines of a paragraph: below lines that reach the margin."""
+    longest = max((len(line.text) for line in lines), default=0)
+    gaps = [
+        _gap(line, following)
+        for line, following in pairwise(lines)
+        if len(line.text) > 0.8 * longest and not following.goes_on
+    ]
+    gaps = [gap for gap in gaps if gap > 0]
+    return statistics.median(gaps) if gaps else None
+
+
+def _gap(line: Line, following: Line) -> float:
+    return following.area.top - line.area.bottom
 
 
 def place_box(start: int, end: int, area: Area) -> list[Box]:

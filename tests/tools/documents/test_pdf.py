@@ -70,6 +70,30 @@ def test_broken_lines_and_hyphenated_words_are_joined() -> None:
     ]
 
 
+def test_a_range_of_numbers_is_joined_with_its_hyphen() -> None:
+    content = lines("The tides of the year are on the pages 3-", "4 of the old book of the isle.")
+    assert texts(make([Sheet(content)])) == [
+        "The tides of the year are on the pages 3-4 of the old book of the isle."
+    ]
+
+
+def test_headings_and_paragraphs_are_told_by_the_space_around_them() -> None:
+    content = (
+        lines("2 Prospects of the isle in the coming years", y=740)
+        + lines(
+            "Forty sheep graze on the hill above the bay",
+            "South of it, oats grow in all the fields",
+            y=712,
+        )
+        + lines("No boat came to the isle in the month of May", "Ten came in June", y=668)
+    )
+    assert texts(make([Sheet(content)])) == [
+        "2 Prospects of the isle in the coming years\n"
+        "Forty sheep graze on the hill above the bay South of it, oats grow in all the fields\n"
+        "No boat came to the isle in the month of May Ten came in June"
+    ]
+
+
 def test_ligatures_become_letters() -> None:
     from citeproof.tools.documents.pdf_lines import _clean
 
@@ -178,8 +202,9 @@ def test_bookmarks_are_headings_of_the_pages_that_lie_wholly_under_them() -> Non
     assert [part.headings for part in read.parts] == [(), ("Sheep",), (), ("Goats",)]
 
 
-def test_a_junk_title_gives_way_to_the_name_of_the_file() -> None:
-    data = make([Sheet(lines("It rained."))], title="Microsoft Word - draft3.docx")
+@pytest.mark.parametrize("title", ["Microsoft Word - draft3.docx", "(anonymous)"])
+def test_a_junk_title_gives_way_to_the_name_of_the_file(title: str) -> None:
+    data = make([Sheet(lines("It rained."))], title=title.replace("(", r"\(").replace(")", r"\)"))
     assert document(data).title == "report"
 
 
