@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -62,27 +62,39 @@ class _Library:
     ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         """Store files under their names and read them into the index.
 
-        A file with the same name is replaced; a file that cannot be read is not kept. Yields
-        `progress` (how many passages of a document are stored), then the `report`.
+        A file with the same name is replaced, unless the new one cannot be read. Yields `progress`
+        (how many passages of a document are stored), then the `report`.
 
         Raises:
             InputError: A file cannot be stored under its name.
             StoreError: The index cannot be written.
         """
-        files = [(self._folder / _safe(name), data) for name, data in uploads]
+        files = {self._folder / _safe(name): data for name, data in uploads}
+        if len(files) < len(uploads):
+            raise InputError("Two of the files have the same name", fix="Rename one of them.")
+        queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def tell(step: Step) -> None:
+            document = file_name(step.document)
+            progress = {"document": document, "done": step.stored, "total": step.passages}
+            loop.call_soon_threadsafe(queue.put_nowait, progress)
+
+        def work() -> IndexReport:
+            try:
+                return _replace(index, files, tell)
+            finally:
+                loop.call_soon_threadsafe(queue.put_nowait, None)
+
         async with self._lock:
-            await asyncio.to_thread(_store, files)
-            paths = [path for path, _ in files]
-            kept: set[str] = set()
-            async for told in _update(index, paths):
-                if isinstance(told, IndexReport):
-                    kept = {*told.added, *told.updated, *told.unchanged}
-                    yield "report", _with_names(told)
-                else:
+            # This finishes even if the client has gone, so no document stays incomplete.
+            working = asyncio.ensure_future(asyncio.to_thread(work))
+            try:
+                while (told := await queue.get()) is not None:
                     yield "progress", told
-            for path in paths:
-                if str(path) not in kept:
-                    path.unlink(missing_ok=True)
+            finally:
+                await asyncio.shield(working)
+            yield "report", _with_names(working.result())
 
     async def remove(self, index: Index, key: str) -> None:
         """Remove a document from the index, and delete its file if it was added here.
@@ -113,31 +125,23 @@ def _list_documents(index: Index) -> list[dict[str, Any]]:
     ]
 
 
-async def _update(
-    index: Index, paths: Sequence[Path]
-) -> AsyncIterator[dict[str, Any] | IndexReport]:
-    queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-    loop = asyncio.get_running_loop()
-
-    def tell(step: Step) -> None:
-        document = file_name(step.document)
-        progress = {"document": document, "done": step.stored, "total": step.passages}
-        loop.call_soon_threadsafe(queue.put_nowait, progress)
-
-    def work() -> IndexReport:
-        try:
-            return index.update(paths, progress=tell)
-        finally:
-            loop.call_soon_threadsafe(queue.put_nowait, None)
-
-    # A running update finishes even if its client has gone, so no document stays incomplete.
-    working = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        while (told := await queue.get()) is not None:
-            yield told
-    finally:
-        await asyncio.shield(working)
-    yield working.result()
+def _replace(
+    index: Index, files: Mapping[Path, bytes], tell: Callable[[Step], None]
+) -> IndexReport:
+    """Store files and read them; if one cannot be read, its earlier version stays, if any."""
+    before = {path: path.read_bytes() for path in files if is_file(path)}
+    _store(files)
+    report = index.update([*files], progress=tell)
+    known = {*report.added, *report.updated, *report.unchanged}
+    for path in (path for path in files if str(path) not in known):
+        path.unlink(missing_ok=True)
+    back = {path: data for path, data in before.items() if str(path) not in known}
+    if back:
+        _store(back)
+        passages = index.update([*back]).passages
+        removed = tuple(name for name in report.removed if Path(name) not in back)
+        report = replace(report, removed=removed, passages=passages)
+    return report
 
 
 def _with_names(report: IndexReport) -> dict[str, Any]:
@@ -170,9 +174,9 @@ def _safe(name: str) -> str:
     return safe
 
 
-def _store(files: Sequence[tuple[Path, bytes]]) -> None:
+def _store(files: Mapping[Path, bytes]) -> None:
     try:
-        for path, data in files:
+        for path, data in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(path) as file:
                 file.write(data)

@@ -89,6 +89,25 @@ async def test_what_cannot_be_read_is_not_kept(http: httpx.AsyncClient, tmp_path
     assert list((tmp_path / "store/documents").iterdir()) == []
 
 
+async def test_a_file_that_cannot_be_read_does_not_replace_another(
+    http: httpx.AsyncClient, index: Index
+) -> None:
+    await send(http, tower__md=TOWER.encode())
+    told = await send(http, tower__md=b" ")
+    assert [name for name, _ in told[-1][1]["errors"]] == ["tower.md"]
+    assert (told[-1][1]["removed"], told[-1][1]["passages"]) == ([], 1)
+    assert [own.text for own in index.passages()] == [TOWER]
+    file = await http.get((await listed(http))["tower.md"]["file"])
+    assert file.content == TOWER.encode()
+
+
+async def test_two_files_of_one_name_are_refused(http: httpx.AsyncClient, index: Index) -> None:
+    files = [("files", (f"{folder}/tower.md", TOWER.encode())) for folder in "ab"]
+    response = await http.post("/api/documents", files=files, headers=UPLOAD)
+    assert "Two of the files have the same name" in response.text
+    assert list(index.passages()) == []
+
+
 @pytest.mark.parametrize("name", ["run.exe", ".md", "tower"])
 async def test_only_known_formats_are_taken(http: httpx.AsyncClient, name: str) -> None:
     response = await http.post("/api/documents", files=[("files", (name, b"text"))], headers=UPLOAD)
