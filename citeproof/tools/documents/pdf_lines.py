@@ -254,8 +254,8 @@ def _usual_gap(lines: Sequence[Line]) -> float | None:
         for line, following in pairwise(lines)
         if len(line.text) > 0.8 * longest and not following.goes_on
     ]
-    gaps = [gap for gap in gaps if gap > 0]
-    return statistics.median(gaps) if gaps else None
+    gaps = sorted(gap for gap in gaps if gap > 0)
+    return gaps[len(gaps) // 4] if gaps else None  # a heading may be long too
 
 
 def _gap(line: Line, following: Line) -> float:
