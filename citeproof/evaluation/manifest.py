@@ -168,7 +168,7 @@ def begin_sitting(at_once: int, bank: int | None = None) -> Sitting:
         python=platform.python_version(),
         system=platform.platform(),
         packages=_packages(),
-        commit=_commit(Path(str(files("citeproof")))),
+        commit=find_commit(Path(str(files("citeproof")))),
         bank=bank,
     )
 
@@ -277,7 +277,7 @@ def _packages() -> dict[str, str]:
     return found
 
 
-def _commit(source: Path) -> str:
+def find_commit(source: Path) -> str:
     """Return the commit of the checkout that contains this folder; empty if there is none."""
     if not _git(source, "ls-files", "--", "__init__.py"):  # installed inside another project
         return ""

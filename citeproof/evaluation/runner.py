@@ -205,7 +205,7 @@ async def answer(
                 final = part
             if isinstance(part, PassagesRetrieved | EvidenceFound):
                 retrieved |= dict.fromkeys(passage.id for passage in part.passages)
-            if moment := observe(namespace, mode, part):
+            if trace and (moment := observe(namespace, mode, part)):
                 moments.append(moment)
         said = final["answer"]
         lost = any(claim.verdict.reason == OUTAGE for claim in said.claims)

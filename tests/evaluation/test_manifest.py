@@ -13,6 +13,7 @@ from citeproof.evaluation.manifest import (
     begin_sitting,
     describe_changes,
     describe_models,
+    find_commit,
     hash_file,
     hash_prompts,
     read_manifest,
@@ -128,16 +129,16 @@ def test_a_sitting_tells_versions_and_the_commit_of_a_checkout(
     source = tmp_path / "package"
     source.mkdir()
     (source / "__init__.py").write_text("")
-    assert manifest._commit(source) == ""
+    assert find_commit(source) == ""
     git("init", "-q")
-    assert manifest._commit(source) == ""  # in someone's checkout, but not part of it
+    assert find_commit(source) == ""  # in someone's checkout, but not part of it
     git("add", "package/__init__.py")
     git("commit", "-q", "-m", "a")
-    assert manifest._commit(source) == git("rev-parse", "HEAD")
+    assert find_commit(source) == git("rev-parse", "HEAD")
     (source / "__init__.py").write_text("1")
-    assert manifest._commit(source) == git("rev-parse", "HEAD") + "+"
+    assert find_commit(source) == git("rev-parse", "HEAD") + "+"
     monkeypatch.setenv("PATH", "")
-    assert manifest._commit(source) == ""  # without git
+    assert find_commit(source) == ""  # without git
 
 
 def test_the_hash_of_a_file_that_is_not_there_is_empty(tmp_path: Path) -> None:
