@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from citeproof.tools.documents.base import number
-from citeproof.tools.documents.letters import raised
+from citeproof.tools.documents.letters import count_in, raised
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
 
@@ -43,6 +43,8 @@ _NAVIGATION = {
 }
 _PERMALINKS = {"¶", "#", "§", "🔗", "\uf0c1"}
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
+_COUNTS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+"""Type of a list → the form of its numbers, as Word names it."""
 _NOTES = {"note", "tip", "warning", "caution", "important", "see also", "hint", "danger"}
 """Headings of boxes, which do not begin a section."""
 _CELL = 1200
@@ -135,7 +137,7 @@ class Writer:
         elif name in {"ul", "ol", "dl"}:
             self._lists.append(_List(self.pieces, tag, len(self._lists)))
         elif name == "li" and self._lists:
-            self._lists[-1].item()
+            self._lists[-1].item(tag)
         elif name == "dt" and self._lists:
             self._lists[-1].term(tag)
         elif name == "dd" and self._lists:
@@ -184,18 +186,22 @@ class _List:
         self.is_defined = False
         """Whether the last terms already have a definition."""
         self._pieces, self._kind, self._depth = pieces, tag.tag, depth
-        self._number = number(tag.get("start", ""))
+        self._style = tag.get("type", "1")
+        self._step = -1 if tag.get("reversed") is not None else 1
+        items = len(tag.findall("li")) if self._step < 0 else 1
+        self._number = number(tag.get("start", ""), items)
         self.close: Callable[[], None] = lambda: None
         """Ends the list."""
         if tag.tag != "dl":
             self.close = pieces.introduce(depth)
         self._terms: list[tuple[int, Any]] = []
 
-    def item(self) -> None:
+    def item(self, tag: Any) -> None:
         """Begin an item."""
-        mark = "- " if self._kind == "ul" else f"{self._number}. "
-        self._number += 1
-        self._pieces.mark(mark)
+        self._number = number(tag.get("value", ""), self._number)
+        said = count_in(_COUNTS.get(self._style, "decimal"), self._number)
+        self._pieces.mark("- " if self._kind == "ul" else f"{said}. ")
+        self._number += self._step
 
     def term(self, tag: Any) -> None:
         """Begin a term; several in a row share one definition."""

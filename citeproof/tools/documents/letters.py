@@ -1,4 +1,4 @@
-"""Letters that plain text lacks: raised digits, symbols of Word's fonts, soft hyphens."""
+"""Characters as people see them: raised digits, symbols of fonts, numbers of lists."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ _WINGDINGS = dict(
         strict=True,
     )
 )
+_ROMAN = {
+    **{1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc"},
+    **{50: "l", 40: "xl", 10: "x", 9: "ix", 5: "v", 4: "iv", 1: "i"},
+}
+_MOST_COUNT = 5_000
 _FONTS = {"symbol": _SYMBOL, "wingdings": _WINGDINGS}
 
 
@@ -49,3 +54,25 @@ def symbol(font: str, code: str) -> str:
     if not "\uf000" <= place <= "\uf0ff":
         return place if place.isprintable() else ""
     return _FONTS.get(font.lower(), {}).get(chr(ord(place) & 0xFF), "")
+
+
+def count_in(form: str, count: int) -> str:
+    """Write a number in one of the forms that Word's lists have.
+
+    >>> count_in("upperRoman", 1994), count_in("lowerLetter", 28), count_in("decimalZero", 3)
+    ('MCMXCIV', 'bb', '03')
+    >>> count_in("cardinalText", 7), count_in("none", 7), count_in("lowerRoman", 10**8)
+    ('7', '', '100000000')
+    """
+    if form == "none":
+        return ""
+    if form in {"lowerLetter", "upperLetter"} and 0 < count < _MOST_COUNT:
+        said = chr(ord("a") + (count - 1) % 26) * ((count - 1) // 26 + 1)
+        return said.upper() if form == "upperLetter" else said
+    if form in {"lowerRoman", "upperRoman"} and 0 < count < _MOST_COUNT:
+        said = ""
+        for value, letters in _ROMAN.items():
+            said += letters * (count // value)
+            count %= value
+        return said.upper() if form == "upperRoman" else said
+    return f"{count:02}" if form == "decimalZero" else str(count)

@@ -18,7 +18,9 @@ from citeproof.tools.documents.text import text_outline
 _FIX = "Save it from the mail program again."
 _MOST_MESSAGES = 100_000
 _BORDER = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\r\n]*\r?\n(?=[!-9;-~]+:)")
-_HEADERS = ("Subject", "From", "To", "Date")
+_QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+"""A line of a message that would look like the border of two."""
+_HEADERS = ("Subject", "From", "To", "Cc", "Date")
 
 
 def read_eml(data: bytes, path: Path) -> Document:
@@ -46,7 +48,8 @@ def read_mbox(data: bytes, path: Path) -> Document:
     for number, ((_, start), end) in enumerate(zip(begins, ends, strict=True), start=1):
         where = f"message {number}"
         try:
-            _, found, told = _message(data[start:end], path, where)
+            message = _QUOTED_FROM.sub(rb"\1", data[start:end])
+            _, found, told = _message(message, path, where)
         except DocumentError as error:
             problems.append(f"{where} was left out: {error.why}")
         else:

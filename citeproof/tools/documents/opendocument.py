@@ -165,6 +165,8 @@ def _cells(row: Any) -> tuple[dict[int, Cell], int]:
     for cell in row.iterchildren(_TABLE + "table-cell", _TABLE + "covered-table-cell"):
         repeated = _number(cell, "number-columns-repeated")
         if said := " ".join(filter(None, map(_say, cell.iterchildren(_TEXT + "p")))):
+            if day := cell.get(_OFFICE + "date-value", ""):  # the order of 02/03/24 is unknown
+                said = day[:16].replace("T", " ").removesuffix(" 00:00")
             across = _number(cell, "number-columns-spanned")
             for place in range(min(max(repeated, across), _MOST_REPEATED)):
                 values[column + place] = cell_of(said)

@@ -6,14 +6,10 @@ import re
 from typing import Any, NamedTuple
 
 from citeproof.tools.documents.base import number
+from citeproof.tools.documents.letters import count_in
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PLACE = re.compile(r"%([1-9])")
-_ROMAN = {
-    **{1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc"},
-    **{50: "l", 40: "xl", 10: "x", 9: "ix", 5: "v", 4: "iv", 1: "i"},
-}
-_MOST = 5_000
 _CHAIN = 50
 """Maximum length of a chain of styles, each based on the next."""
 _LABEL = 60
@@ -82,7 +78,7 @@ class Numbers:
             place = int(found[1]) - 1
             named = levels.get(place, own)
             form = "decimal" if own.is_legal else named.form
-            return _written(counts.get(place, named.start), form)
+            return count_in(form, counts.get(place, named.start))
 
         return _PLACE.sub(fill, own.text).strip()[:_LABEL]
 
@@ -133,19 +129,3 @@ def _by_id(root: Any, tag: str, name: str) -> dict[str, Any]:
 def _value(element: Any, tag: str) -> str:
     found = element.find(_W + tag)
     return str(found.get(_W + "val", "")) if found is not None else ""
-
-
-def _written(count: int, form: str) -> str:
-    """Write a number in letters, Roman or Arabic digits."""
-    if form == "none":
-        return ""
-    if form in {"lowerLetter", "upperLetter"} and 0 < count < _MOST:
-        said = chr(ord("a") + (count - 1) % 26) * ((count - 1) // 26 + 1)
-        return said.upper() if form == "upperLetter" else said
-    if form in {"lowerRoman", "upperRoman"} and 0 < count < _MOST:
-        said = ""
-        for value, letters in _ROMAN.items():
-            said += letters * (count // value)
-            count %= value
-        return said.upper() if form == "upperRoman" else said
-    return f"{count:02}" if form == "decimalZero" else str(count)

@@ -101,6 +101,19 @@ def test_opendocument_sheets_have_repeated_cells() -> None:
     assert (passage.text, passage.location) == ("Isle: Noss; Sheep: 3", "sheet Sales, row 2")
 
 
+def test_dates_of_a_sheet_are_as_those_of_excel() -> None:
+    days = "".join(
+        f'<table:table-cell office:value-type="date" office:date-value="{value}">'
+        f"<text:p>02/03/24</text:p></table:table-cell>"
+        for value in ("2024-03-02", "2024-03-02T08:30:00", "2024-03-02T00:00:00")
+    )
+    sheet = f'<table:table table:name="Log">{row("Noss", extra=days)}</table:table>'
+    [passage] = passages(
+        opendocument(f"<office:spreadsheet>{sheet}</office:spreadsheet>"), "/a.ods"
+    )
+    assert passage.text == "Noss | 2024-03-02 | 2024-03-02 08:30 | 2024-03-02"
+
+
 def test_another_kind_of_opendocument_is_refused() -> None:
     assert "not an OpenDocument text" in refused(opendocument("<office:spreadsheet/>"), "/a.odt")
 

@@ -158,6 +158,19 @@ def test_raised_digits_struck_out_text_and_soft_hyphens(markup: str, said: str) 
     assert text(f"<p>{markup}") == said
 
 
+@pytest.mark.parametrize(
+    ("attributes", "said"),
+    [
+        ("type=a", "a. Oil\nb. Wick\ni. Lamp"),
+        ("type=I start=4", "IV. Oil\nV. Wick\nIX. Lamp"),
+        ("reversed", "3. Oil\n2. Wick\n9. Lamp"),
+    ],
+)
+def test_the_items_of_a_list_have_their_numbers(attributes: str, said: str) -> None:
+    items = "<li>Oil<li>Wick<li value=9>Lamp"
+    assert text(f"<ol {attributes}>{items}</ol>") == said
+
+
 def test_a_table_is_named_by_its_caption() -> None:
     rows = "".join(f"<tr><td>{n}<td>the lamp was lit early that day</tr>" for n in range(30))
     found = passages(

@@ -40,6 +40,13 @@ def test_a_message_has_its_headers_and_its_text(text: str, html: str) -> None:
     assert passage.title == "Die Lampe für Jürg"
 
 
+def test_copies_are_named_and_quoted_lines_of_a_mailbox_restored() -> None:
+    data = b"From a Mon Jan 1 10:00:00 2024\nSubject: Oil\nCc: b@example.org\n\n>From the isle.\n"
+    assert [p.text for p in passages(data, "a.mbox")] == [
+        "Subject: Oil\nCc: b@example.org\n\nFrom the isle."
+    ]
+
+
 def test_attachments_are_told() -> None:
     made = message()
     made.add_attachment(b"x", maintype="application", subtype="pdf", filename="log.pdf")

@@ -6,11 +6,9 @@ import io
 from typing import Any
 
 import docx
-import pytest
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
-from citeproof.tools.documents.word_numbers import _written
 from tests.tools.documents.reading import STORY, passages
 
 
@@ -107,18 +105,3 @@ def test_numbers_stand_in_cells_and_bullets_are_dashes() -> None:
         table.cell(n // 3, n % 3).text = text
     table.cell(1, 0).paragraphs[0].style = "List Number"
     assert lines(document) == ["- oil", "1. first", "Step: 2.; Task: Trim; Hours: 2"]
-
-
-@pytest.mark.parametrize(
-    ("count", "form", "said"),
-    [
-        (1994, "upperRoman", "MCMXCIV"),
-        (28, "lowerLetter", "bb"),
-        (3, "decimalZero", "03"),
-        (7, "cardinalText", "7"),
-        (7, "none", ""),
-        (10**8, "lowerRoman", "100000000"),
-    ],
-)
-def test_the_forms_of_numbers(count: int, form: str, said: str) -> None:
-    assert _written(count, form) == said
