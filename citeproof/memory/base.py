@@ -71,9 +71,9 @@ class PassageStore(Protocol):
         """Return the name of the vectors' model, "" for no model; None if there is no index."""
 
     def marks(
-        self, names: Sequence[str] | None = None, *, of_hash: str | None = None
+        self, names: Sequence[str] | None = None, *, hashes: Sequence[str] | None = None
     ) -> dict[str, Mark]:
-        """Return the marks of existing documents: of all, of those named, or of this hash."""
+        """Return the marks of existing documents: of all, or those with these names or hashes."""
 
     def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
         """Return passages by id in the given order, each with its document."""

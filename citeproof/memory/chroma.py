@@ -96,15 +96,15 @@ class ChromaPassages:
                 self._store.check_embedder(own, self._embedder)
 
     def marks(
-        self, names: Sequence[str] | None = None, *, of_hash: str | None = None
+        self, names: Sequence[str] | None = None, *, hashes: Sequence[str] | None = None
     ) -> dict[str, Mark]:
-        """Return the marks of existing documents: of all, of those named, or of this hash."""
+        """Return the marks of existing documents: of all, or those with these names or hashes."""
         with self._read() as (_, marks):
             if marks and names is not None:
                 found = fetch(marks, list(map(_key, names)), "documents", "metadatas").values()
                 return {name: mark for name, mark in found if mark["hash"] != GONE}
-            wanted = {"hash": of_hash} if of_hash else {"hash": {"$ne": GONE}}
-            return _find_marks(marks, wanted) if marks else {}
+            wanted = {"$ne": GONE} if hashes is None else {"$in": list(hashes)}
+            return _find_marks(marks, {"hash": wanted}) if marks else {}
 
     def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
         """Return passages by id in the given order, each with its document."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -189,15 +189,19 @@ class Update:
         change = Change(begun=marks, emptied=emptied, ended={} if last else None)
         self.place.write(change, self._embedder)
 
-    def _find_old(self, one: _Document, taken: Collection[str]) -> str:
-        """Return the path of a missing file that had this content; empty if there is none."""
-        if one.source.origin == "file" and one.name not in self._there:
-            for old, mark in self.place.marks(of_hash=one.hash).items():
+    def _find_moved(self, documents: Sequence[_Document]) -> None:
+        """Note for each new file the path of a missing one with the same content, if any."""
+        files = (one for one in documents if one.source.origin == "file")
+        if new := [one for one in files if one.name not in self._there]:
+            gone: defaultdict[str, list[str]] = defaultdict(list)
+            for old, mark in self.place.marks(hashes=[one.hash for one in new]).items():
                 is_gone = old in self._gone or not exists(Path(old))
-                if mark["origin"] == "file" and is_gone and old not in taken:
-                    self._there[old] = one.hash
-                    return old
-        return ""
+                if mark["origin"] == "file" and is_gone:
+                    gone[mark["hash"]].append(old)
+            for one in new:
+                one.moved_from = gone[one.hash].pop(0) if gone[one.hash] else ""
+                if one.moved_from:
+                    self._there[one.moved_from] = one.hash
 
     def _expect(self, sources: Sequence[Source]) -> None:
         """Mark documents as not read yet, so that a partial index is recognised."""
@@ -294,9 +298,7 @@ class Update:
     def _write(self, documents: Sequence[_Document]) -> list[tuple[_Document, str]]:
         """Write documents; return those that reuse another document's id, each with an error."""
         held = self.place.held([passage.id for one in documents for passage in one.passages])
-        for one in documents:
-            taken = [other.moved_from for other in documents if other is not one]
-            one.moved_from = self._find_old(one, taken)
+        self._find_moved(documents)
         new = {one.name: {passage.id for passage in one.passages} for one in documents}
         owners = {  # not a file that is gone, or gives the id up with this write
             key: of

@@ -65,7 +65,7 @@ FROM found JOIN {passages} USING (id), question ORDER BY 2 DESC, 3 DESC, 1
 _MARKS = """
 SELECT name, mark FROM {documents}
 WHERE (%(names)s::text[] IS NULL OR name = ANY(%(names)s))
-AND (%(hash)s::text IS NULL OR mark->>'hash' = %(hash)s)
+AND (%(hashes)s::text[] IS NULL OR mark->>'hash' = ANY(%(hashes)s))
 """
 _HELD = "SELECT id, document, passage FROM {passages} WHERE id = ANY(%(ids)s)"
 _PASSAGES = """
@@ -187,11 +187,12 @@ class PostgresPassages:
             return self._comment(connection)
 
     def marks(
-        self, names: Sequence[str] | None = None, *, of_hash: str | None = None
+        self, names: Sequence[str] | None = None, *, hashes: Sequence[str] | None = None
     ) -> dict[str, Mark]:
-        """Return the marks of documents: of all, of those named, or of this hash."""
-        chosen = names if names is None else list(names)
-        return dict(self._all(_MARKS, {"names": chosen, "hash": of_hash}))
+        """Return the marks of documents: of all, or those with these names or hashes."""
+        given = {"names": names, "hashes": hashes}
+        lists = {key: own if own is None else list(own) for key, own in given.items()}
+        return dict(self._all(_MARKS, lists))
 
     def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
         """Return passages by id in the given order, each with its document."""

@@ -118,6 +118,23 @@ async def test_a_search_of_the_bank_is_one_request(
     bank.close()
 
 
+def test_an_update_does_not_ask_once_for_each_document(
+    settings: ChromaSettings, tmp_path: Path, requests: list[str]
+) -> None:
+    index, numbers = opened(settings), []
+    index.add(["The first document creates the index."])
+    for count in (3, 20):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        for number in range(count):
+            (folder / f"{number}.txt").write_text(f"Sheep {number} of {count}.")
+        requests.clear()
+        assert len(index.update([folder]).added) == count
+        numbers.append(len(requests))
+    assert numbers[0] == numbers[1]
+    index.close()
+
+
 def test_words_of_a_server_are_read_once(
     settings: ChromaSettings, tmp_path: Path, requests: list[str]
 ) -> None:
