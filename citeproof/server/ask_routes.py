@@ -15,7 +15,14 @@ from starlette.responses import JSONResponse, Response
 from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
 from citeproof.runtime.moments import NodeFinished, NodeStarted
-from citeproof.server.asking import LONGEST_CLAIM, Asking, Message, Question, Words
+from citeproof.server.asking import (
+    LONGEST_CLAIM,
+    Asking,
+    Message,
+    Question,
+    Words,
+    refuse_nothing,
+)
 from citeproof.server.public import base_of, with_links
 from citeproof.server.sse import EventStream, frame, until_gone
 from citeproof.types import CheckReport
@@ -109,12 +116,13 @@ async def check_against_index(asking: Asking, text: str, k: int = 5) -> CheckRep
 
     Raises:
         BusyError: Too many wait already.
-        InputError: There is no index to check against.
+        InputError: There is no index to check against, or it is empty.
     """
     async with asking.turns.turn():
         tools = await asking.opening.tools()
         if tools.retriever is None:
             raise InputError("There is nothing to check against", fix="Add documents first.")
+        await refuse_nothing(tools)
         # It loads numpy, which the page must not wait for.
         from citeproof.tools.checking.check import check
 

@@ -243,8 +243,8 @@ class Asking:
         return self._graphs[key]
 
 
-async def refuse_nothing(tools: Toolbox, context: Parameters) -> None:
-    """Refuse a question if there is nothing to answer it from.
+async def refuse_nothing(tools: Toolbox, context: Parameters | None = None) -> None:
+    """Refuse a question, or a text to check, if there is nothing to read.
 
     Raises:
         InputError: The index is empty.

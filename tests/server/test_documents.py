@@ -152,9 +152,17 @@ async def test_answers_name_their_documents_by_links(
         assert str(tmp_path) not in (await http.get(f"/runs/{run}{kind}")).text
 
 
-async def test_without_documents_a_question_is_refused(http: httpx.AsyncClient) -> None:
-    body = {"question": "Who built it?", "stream": False}
-    response = await http.post("/api/ask", json=body)
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("ask", {"question": "Who built it?", "stream": False}),
+        ("check", {"text": "Ann Lee built the tower."}),
+    ],
+)
+async def test_without_documents_nothing_is_answered_or_checked(
+    http: httpx.AsyncClient, path: str, body: dict[str, Any]
+) -> None:
+    response = await http.post(f"/api/{path}", json=body)
     assert response.status_code == 400
     assert response.json()["error"]["message"].startswith("There are no documents yet")
 
