@@ -6,6 +6,7 @@ Nothing heavy is imported before a command needs it, so that `--help` answers at
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import logging
 import os
@@ -83,6 +84,11 @@ class _Commands(TyperGroup):
 
                 traceback.print_exc()
             complain(str(error))
+            raise typer.Exit(2) from error
+        except OSError as error:
+            if error.errno != errno.ENOSPC:  # the output of a full disk; other files say so earlier
+                raise
+            complain("The output cannot be written: no space is left. Free some.")
             raise typer.Exit(2) from error
         except KeyboardInterrupt as error:
             complain(str(error) or "Interrupted.")

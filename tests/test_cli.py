@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from rich.console import Console
 from typer.testing import CliRunner
 
 from citeproof import Answer, Toolbox, cli
@@ -297,6 +298,30 @@ def test_doctor_prints_checks_with_their_remedies(
     assert result.exit_code == code
     assert "✓  Python" in result.stdout
     assert "Run: x [y]" in result.stdout
+
+
+def test_doctor_shows_whole_paths_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = "/home/ann/" + "models/" * 20
+    monkeypatch.setattr("citeproof.doctor.diagnose", lambda *_, **__: [Check("Store", "ok", place)])
+    monkeypatch.setattr("citeproof.console.output.terminal", _narrow)
+    monkeypatch.setattr("citeproof.commands.installation.terminal", _narrow)
+    lines = run(["doctor"]).stdout.split()
+    assert "".join(lines).removeprefix("✓Store") == place
+
+
+def _narrow(*, stderr: bool = False) -> Console:
+    return Console(stderr=stderr, width=40, highlight=False)
+
+
+def test_a_full_disk_is_told_in_one_line() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("only Linux has a device that is always full")
+    with full.open("w") as out:
+        program = [sys.executable, "-m", "citeproof", "methods"]
+        ended = subprocess.run(program, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+    told = "The output cannot be written: no space is left. Free some.\n"
+    assert (ended.returncode, ended.stderr) == (2, told)
 
 
 def test_models_are_listed_and_fetched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,9 +40,10 @@ def print_table(
 
     table = Table.grid(padding=(0, 2))
     table.show_header, table.header_style = bool(titles), "bold"
-    for title in titles:
+    made = list(rows)
+    for title in titles or [""] * max(map(len, made), default=0):
         table.add_column(title, overflow="fold", justify="right" if title == "passages" else "left")
-    for row in rows:
+    for row in made:
         table.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
     console.print(table)
 
