@@ -7,7 +7,11 @@ from collections.abc import Sequence
 
 _WH = r"(?:who|whom|whose|what|which|when|where|why|how)"
 _BEFORE = r"(?:(?:in|on|at|by|for|to|of|from|with|under|since|until)\s+)?"
-_AND = re.compile(rf"[,;]?\s+(?:and|or)\s+(?={_BEFORE}{_WH}\b)|\?\s+(?=\S)", re.I)
+_AND = re.compile(
+    rf"[,;]?\s+(?:and|or)\s+(?={_BEFORE}{_WH}\b)|,\s+(?={_BEFORE}{_WH}(?:,|\s+(?:and|or)\b))"
+    r"|\?\s+(?=\S)",
+    re.I,
+)
 _ASKS = re.compile(rf"^{_BEFORE}{_WH}\b(?P<rest>.*)$", re.I)
 _PRONOUN = re.compile(
     r"\b(?:he|him|his|she|hers?|it|its|they|them|theirs?|this|that|these)\b", re.I
@@ -17,8 +21,9 @@ _AUXILIARY = (
 )
 _BEGINS = re.compile(rf"^\s*{_AUXILIARY}\b", re.I)
 _YES_OR_NO = re.compile(rf"^\W*{_AUXILIARY}(?:n['’]t)?\s+(?!.*,?\s+or\b)", re.I)
-_WHOLE = 3
-"""Fewest words of a part that says on its own what it asks."""
+_ONLY_ASKS = re.compile(rf"{_BEFORE}{_WH}(?:\s+(?:many|much|long|often|far|year|date))?", re.I)
+"""Matches a part that does not say on its own what it asks."""
+_FROM_VERB = re.compile(rf"(?:\S+\s+){{0,2}}?({_AUXILIARY}\b.*)", re.I)
 
 
 def asks_yes_or_no(question: str) -> bool:
@@ -33,18 +38,21 @@ def asks_yes_or_no(question: str) -> bool:
 def question_parts(question: str) -> list[str]:
     """Split a question into its parts, in order; one that asks a single thing stays unchanged.
 
-    A part of only a word or two ("and when?") gets its subject from the first part.
+    A part of question words alone gets the rest from the first part that has more.
+
+    >>> question_parts("When and by whom was the pier built, and how long is it?")
+    ['When was the pier built?', 'By whom was the pier built?', 'How long is it?']
     """
     parts = [part.strip(" ,;?") for part in _AND.split(" ".join(question.split()))]
     parts = [part for part in parts if part]
-    first = _ASKS.match(parts[0]) if parts else None
-    if len(parts) < 2 or first is None:
+    asked = (_ASKS.match(part) for part in parts if not _ONLY_ASKS.fullmatch(part))
+    rest = next((found["rest"].strip() for found in asked if found), "")
+    if len(parts) < 2 or not rest or not _ASKS.match(parts[0]):
         return [question]
-    found = [parts[0]]
-    for part in parts[1:]:
-        if len(part.split()) < _WHOLE:
-            part = f"{part} {first['rest'].strip()}"
-        found.append(part)
+    # "In which year was it built, and by whom?": the year is not asked for again.
+    verb = _FROM_VERB.match(rest)
+    rest = verb[1] if verb else rest
+    found = [f"{part} {rest}" if _ONLY_ASKS.fullmatch(part) else part for part in parts]
     return [f"{part[:1].upper()}{part[1:]}?" for part in found]
 
 

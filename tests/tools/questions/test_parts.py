@@ -15,6 +15,21 @@ from citeproof.tools.questions.parts import asks_yes_or_no, name_topic, question
             ["Who led the line?", "Which ship has been the ferry since 2009?"],
         ),
         ("When did it open? Who built it?", ["When did it open?", "Who built it?"]),
+        ("When and where was Ann born?", ["When was Ann born?", "Where was Ann born?"]),
+        (
+            "How, when and in which year did it end?",
+            ["How did it end?", "When did it end?", "In which year did it end?"],
+        ),
+        (
+            "In which year was it lit, and by whom?",
+            ["In which year was it lit?", "By whom was it lit?"],
+        ),
+        ("Who sang and who led the choir?", ["Who sang?", "Who led the choir?"]),
+        (
+            "Who founded the club that was closed, and when?",
+            ["Who founded the club that was closed?", "When founded the club that was closed?"],
+        ),
+        ("Why or how?", None),
         ("Is it true that it opened and who built it?", None),
         ("What is rum and coke?", None),
         ("", None),
