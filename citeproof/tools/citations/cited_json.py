@@ -19,6 +19,7 @@ MOST_SENTENCES = 5
 """Most sentences of an answer; without a limit the model would fill its whole reply."""
 _MOST_OBJECTS = 200
 
+_NUMBER = re.compile(r"\[?(\d{1,6})\]?")
 _BEGIN = re.compile(r"\s*(?:```(?:json)?)?\s*\{", re.IGNORECASE)
 
 
@@ -84,7 +85,8 @@ def read_answer_json(reply: str) -> list[MarkedSentence]:
 def _numbers(item: dict[str, Any]) -> tuple[int, ...]:
     given = item.get("passages")
     numbers = given if isinstance(given, list) else [given]
-    return tuple(dict.fromkeys(n for n in numbers if type(n) is int))
+    found = (_NUMBER.fullmatch(str(n)) for n in numbers)  # "1" and "[1]" are numbers too
+    return tuple(dict.fromkeys(int(own[1]) for own in found if own))
 
 
 def _object(**properties: Any) -> dict[str, Any]:
