@@ -313,6 +313,17 @@ def _narrow(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, width=40, highlight=False)
 
 
+@pytest.mark.parametrize("command", [["ask", b"caf\xe9?"], ["chat"]])
+def test_a_question_that_is_not_utf_8_is_refused(command: list[Any]) -> None:
+    program = [sys.executable, "-m", "citeproof", *command, "--set", "retriever.source=index"]
+    program += ["--set", "chroma.in_memory=true", "--method", "closedbook"]
+    program += ["--set", "llm.model=openai:x", "--set", "llm.base_url=http://127.0.0.1:9"]
+    ended = subprocess.run(program, input=b"caf\xe9?\n", capture_output=True, check=False)
+    assert b"The question is not UTF-8. Set the terminal to UTF-8" in ended.stderr
+    assert b"Traceback" not in ended.stderr
+    assert ended.returncode == (2 if command[0] == "ask" else 1)
+
+
 def test_a_full_disk_is_told_in_one_line() -> None:
     full = Path("/dev/full")
     if not full.exists():

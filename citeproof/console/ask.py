@@ -75,8 +75,7 @@ def ask(
     Raises:
         CiteproofError: The question cannot be answered.
     """
-    if not question.strip():
-        raise InputError("The question is empty", fix="Ask something, in words.")
+    refuse_unreadable(question)
     # This reports a wrong parameter before any model is loaded.
     fixed = find_method(method).sketch(**parameters).context_schema()
     err = terminal(stderr=True)
@@ -124,6 +123,21 @@ def ask(
         _advise(kept)
         return CUT_OFF
     return ABSTAINED if answer.status == "not_found" else 0
+
+
+def refuse_unreadable(question: str) -> None:
+    """Refuse a question without words, or with bytes that are not UTF-8.
+
+    Raises:
+        InputError: It is such a question.
+    """
+    if not question.strip():
+        raise InputError("The question is empty", fix="Ask something, in words.")
+    try:
+        question.encode()
+    except UnicodeEncodeError as error:  # Python keeps such bytes as lone surrogates
+        fix = "Set the terminal to UTF-8, or convert the text."
+        raise InputError("The question is not UTF-8", fix=fix) from error
 
 
 def _open_thread(name: str | None, settings: Settings) -> Thread | None:

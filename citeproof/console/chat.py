@@ -13,7 +13,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from citeproof.console.ask import open_runs
+from citeproof.console.ask import open_runs, refuse_unreadable
 from citeproof.console.live import conclude, follow
 from citeproof.console.output import terminal, write_line
 from citeproof.console.page import render_page
@@ -111,6 +111,7 @@ class Chat:
             write_line(self.console, so_far, "dim")
 
     async def _ask(self, question: str) -> None:
+        refuse_unreadable(question)
         moments: list[Moment] = []
         run = self.runs.ask(question, self.thread, partial(decide, console=self.err))
         self.answer = await follow(run, self.console, into=moments)
