@@ -132,7 +132,10 @@ def writing_nodes(tools: Toolbox) -> dict[str, Node]:
     """The nodes between retrieval and proof, and the node that names the answer at the end."""
     return {
         "answerability_verifier": AnswerabilityVerifier(
-            tools.llm_for("judge"), tools.retriever, tools.answerability
+            tools.llm_for("judge"),
+            tools.retriever,
+            tools.answerability,
+            fixed=("candidates",),  # the composed flow's parameter is LLatrieval's
         ),
         "claim_generator": ClaimGenerator(
             tools.llm_for("claim_generator"), answerability=tools.answerability

@@ -9,7 +9,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from citeproof import Answer, Verdict
+from citeproof import Answer, Passage, Verdict
 from citeproof.graphs.composed import build_composed
 from citeproof.memory.bank import Bank
 from citeproof.state import Reflection
@@ -39,6 +39,20 @@ def refined(*texts: str, **more: Any) -> Script:
 
 
 # Search
+
+
+async def test_llatrievals_candidates_are_not_those_of_the_answerability_verifier() -> None:
+    script = Script()
+    searches: list[int] = []
+
+    class Counting:
+        async def retrieve(self, query: str, k: int) -> list[Passage]:
+            searches.append(k)
+            return [A, B][:k]
+
+    tools = script.toolbox(retriever=Counting(), answerability=script.entailment)
+    await flow(tools, candidates=6).ainvoke({"question": QUESTION})
+    assert searches == [6, 20]
 
 
 async def test_passages_that_suffice_at_once_are_not_chosen_from() -> None:
