@@ -6,9 +6,9 @@ import copy
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from citeproof.tools.retrieval.word_search import Row, Words
 from citeproof.types import Box, Passage
 
 _DOCUMENTS_AT_ONCE = 20
-"""Documents per batch when the passages are read for their words."""
+"""Documents whose passages are read at once."""
 
 
 class ChromaPassages:
@@ -67,10 +67,9 @@ class ChromaPassages:
         with self._store.writing("writing the index", self._embedders(embedder)) as (own, marks):
             revision = int(own.metadata.get("revision", 0)) + 1
             self._mark(marks, change.begun, revision)
-            for name in change.emptied:
-                held = own.get(where={"document": name}, include=[])["ids"]
-                gone = [key for key in held if key not in change.kept]
-                self._store.write(own, "delete", gone)
+            found = _of_documents(own, change.emptied, [])
+            held = (key for _, got in found for key in got["ids"])
+            self._store.write(own, "delete", [key for key in held if key not in change.kept])
             self._store.write(
                 own,
                 "upsert",
@@ -205,10 +204,8 @@ class ChromaPassages:
             words, now = self._words[own.id], str(own.metadata.get("revision", 0))
             if words.note == now:
                 return words
-            changed = list(_find_marks(marks, {"revision": {"$gt": int(words.note or 0)}}))
-            for place in range(0, len(changed), _DOCUMENTS_AT_ONCE):
-                some = changed[place : place + _DOCUMENTS_AT_ONCE]
-                got = own.get(where={"document": {"$in": some}})
+            changed = _find_marks(marks, {"revision": {"$gt": int(words.note or 0)}})
+            for some, got in _of_documents(own, changed, ["documents", "metadatas"]):
                 rows = zip(got["ids"], got["documents"], got["metadatas"], strict=True)
                 new = [Row(k, d["document"], searchable(_passage(k, t, d))) for k, t, d in rows]
                 words.change(some, new)
@@ -218,6 +215,15 @@ class ChromaPassages:
 
 def _key(document: str) -> str:
     return hashlib.sha256(document.encode()).hexdigest()[:32]
+
+
+def _of_documents(
+    own: Any, names: Iterable[str], include: list[str]
+) -> Iterator[tuple[list[str], Any]]:
+    """Yield some documents at a time, with what Chroma has of their passages."""
+    left = iter(names)
+    while some := list(islice(left, _DOCUMENTS_AT_ONCE)):
+        yield some, own.get(where={"document": {"$in": some}}, include=include)
 
 
 def _find_marks(marks: Any, where: Any) -> dict[str, Mark]:

@@ -126,11 +126,16 @@ def test_an_update_does_not_ask_once_for_each_document(
     for count in (3, 20):
         folder = tmp_path / str(count)
         folder.mkdir()
-        for number in range(count):
-            (folder / f"{number}.txt").write_text(f"Sheep {number} of {count}.")
-        requests.clear()
-        assert len(index.update([folder]).added) == count
-        numbers.append(len(requests))
+        numbers.append([0, 0, 0])
+        for turn, kind in enumerate(("added", "updated", "removed")):
+            for number in range(count):
+                file = folder / f"{number}.txt"
+                file.write_text(f"Sheep {number} {kind}.")
+                if kind == "removed":
+                    file.unlink()
+            requests.clear()
+            assert len(getattr(index.update([folder]), kind)) == count
+            numbers[-1][turn] = len(requests)
     assert numbers[0] == numbers[1]
     index.close()
 
