@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.rate_limiters import BaseRateLimiter, InMemoryRateLimiter
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel, ValidationError
 
@@ -153,7 +153,8 @@ class LLM:
             BudgetExceededError: The budget allows no further call.
         """
         body: Mapping[str, bool] | None = None
-        if prompt.begun and not self.goes_on:
+        begun = prompt.begun  # a reply that is begun may have nothing to add
+        if begun and not self.goes_on:
             task = fill(template("go_on"), task=prompt.task, begun=prompt.begun, end=replies.END)
             prompt = replace(prompt, task=task, begun="")
         elif prompt.begun:
@@ -165,6 +166,10 @@ class LLM:
         message = await self._reply(*ways, on_delta=on_delta)
         # Without streaming, llama.cpp repeats the prefilled beginning of the reply.
         said = self._said(message).removeprefix(prompt.begun)[: max_tokens * LONGEST_TOKEN]
+        # A caller that does not pass the reply on asks again, or has a note of its own.
+        if on_delta is not None and not (said.strip() or stop or begun):
+            called = " but a call of a tool" if getattr(message, "tool_calls", None) else ""
+            note(f"{self.name} gave {self.role} no text{called}.")
         return replies.whole(said) if replies.is_cut(message) and not prompt.schema else said
 
     async def parse(self, prompt: Prompt, schema: type[T], *, max_tokens: int = 256) -> T:
@@ -411,10 +416,10 @@ def coerce_llm(model: LLM | BaseChatModel | str, role: str = "default") -> LLM:
         return LLM(model, role=role)
     if isinstance(model, str):
         return open_llm(LLMSettings(model=model), ModelSettings(), role=role)
-    raise SettingsError(
-        f"A {type(model).__name__} is not a language model",
-        fix="Give a LangChain chat model, an LLM, or a name such as openai:gpt-4o.",
-    )
+    fix = "Give a LangChain chat model, an LLM, or a name such as openai:gpt-4o."
+    if isinstance(model, Runnable):  # calls set their own arguments, and are retried
+        fix = "Give the chat model itself, without bind, with_retry or with_fallbacks around it."
+    raise SettingsError(f"A {type(model).__name__} is not a language model", fix=fix)
 
 
 def no_llm() -> LLM:

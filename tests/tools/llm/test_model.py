@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, FakeMessagesListChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
@@ -38,7 +38,7 @@ from citeproof.runtime.events import LLMCalled, LLMWaiting
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings, LLMSettings, ModelSettings
 from citeproof.testing import Choice, ScriptedChatModel
-from citeproof.tools.llm.model import LLM, open_llm
+from citeproof.tools.llm.model import LLM, coerce_llm, open_llm
 from citeproof.tools.llm.retries import is_transient, retry_after, scrub, translate
 from citeproof.types import Usage
 from tests.chain import chain
@@ -890,3 +890,41 @@ async def test_only_the_embedded_model_is_asked_for_json_unless_told() -> None:
     llm = LLM(ScriptedChatModel([]), answers_in_json=True)
     assert llm.for_role("answerer").answers_in_json
     assert not llm.in_form("marks").answers_in_json
+
+
+# Replies without text
+
+
+@pytest.mark.parametrize(
+    ("said", "noted"),
+    [
+        (AIMessage(" \n"), ["FakeMessagesListChatModel gave writer no text."]),
+        (
+            AIMessage("", tool_calls=[{"name": "search", "args": {}, "id": "1"}]),
+            ["FakeMessagesListChatModel gave writer no text but a call of a tool."],
+        ),
+        (AIMessage("Ann."), []),
+    ],
+)
+async def test_a_reply_without_text_is_noted(said: AIMessage, noted: list[str]) -> None:
+    """Otherwise an answer would blame the passages."""
+    llm = LLM(FakeMessagesListChatModel(responses=[said]), role="writer")
+    with use_meter(Meter()) as meter:
+        await llm.text(ASK, on_delta=lambda _: None)
+    assert meter.notes == noted
+
+
+async def test_a_reply_that_is_begun_may_have_nothing_to_add() -> None:
+    llm = LLM(FakeMessagesListChatModel(responses=[AIMessage("")]))
+    with use_meter(Meter()) as meter:
+        begun = replace(ASK, begun="Ann built it.")
+        assert await llm.text(begun, on_delta=lambda _: None) == ""
+        assert await llm.text(ASK, stop=["\n"], on_delta=lambda _: None) == ""
+    assert meter.notes == []
+
+
+@pytest.mark.parametrize("way", ["bind", "with_retry", "with_config"])
+def test_a_model_with_something_around_it_is_refused(way: str) -> None:
+    around = getattr(ScriptedChatModel([]), way)()
+    with pytest.raises(SettingsError, match="Give the chat model itself, without bind"):
+        coerce_llm(around)
