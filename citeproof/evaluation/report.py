@@ -125,4 +125,4 @@ def markdown(made: Report) -> str:
 
 def _compare(entries: list[Entry], base: Entry | None, columns: tuple[str, ...]) -> Report:
     tables = all_tables(entries, base, columns)
-    return Report(entries, tables, notes(entries, columns), base, columns)
+    return Report(entries, tables, notes(entries, base, columns), base, columns)

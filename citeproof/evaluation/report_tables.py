@@ -208,7 +208,7 @@ def configurations(entries: Sequence[Entry]) -> Table:
     return Table("Where they differ", rows)
 
 
-def notes(entries: Sequence[Entry], columns: tuple[str, ...]) -> list[str]:
+def notes(entries: Sequence[Entry], base: Entry | None, columns: tuple[str, ...]) -> list[str]:
     """Return notes that a reader needs, and explanations of the metrics."""
     cards = [card for entry in entries for card in entry.cards.values()]
     shown = present([card.metrics for card in cards], columns)
@@ -223,6 +223,9 @@ def notes(entries: Sequence[Entry], columns: tuple[str, ...]) -> list[str]:
         notes.append(f"{count(failed, 'example')} ended in an error and is left out of all means.")
     for entry in entries:
         manifest = entry.run.manifest
+        if base is not None and entry.cards.keys().isdisjoint(base.cards):
+            both = f"{entry.name} and {base.name}"
+            notes.append(f"{both} were scored in different modes, so they have no differences.")
         if manifest is not None and manifest.totals.waiting:
             waiting = count(manifest.totals.waiting, "example")
             notes.append(f"{entry.name} is not finished: {waiting} to go.")
