@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import ClaimRejected, ClaimVerified, emit
 from citeproof.state import NodeState, ShortenedState, Update
-from citeproof.tools.citations.answer_text import marked_claim
+from citeproof.tools.citations.answer_text import AnyForm, marked_claim
 from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.citations.marks import adds_nothing, cite
 from citeproof.tools.entailment import Entailment, Support, find_supports, unchecked
@@ -35,7 +34,7 @@ class ClaimsVerifier(Node):
     """Checks each claim against the passages it cites."""
 
     entailment: Entailment
-    form: Literal["prose", "list", "short"] = "prose"
+    form: AnyForm = "prose"
     """Outside prose, a claim is checked together with the question: a name states nothing by
     itself."""
 
