@@ -5,7 +5,7 @@
   const find = (selector, inside = document) => inside.querySelector(selector);
   const turns = find("#turns");
   const question = find("#question");
-  let conversation = crypto.randomUUID().replaceAll("-", "");
+  let conversation = makeName();
   let asking = null;
   let methods = [];
   let made = 0;
@@ -14,6 +14,11 @@
     const element = Object.assign(document.createElement(tag), properties);
     element.append(...children);
     return element;
+  }
+
+  // crypto.randomUUID and the clipboard exist only over HTTPS, or on the reader's own machine.
+  function makeName() {
+    return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
 
   function speak(words) {
@@ -29,6 +34,11 @@
       told = body.error?.message || body.detail;
     } catch { /* no JSON: use the status */ }
     throw new Error(told || `The server answered ${response.status}.`);
+  }
+
+  // What to tell the reader; the errors of `fetch` itself are of this type.
+  function explain(error) {
+    return error instanceof TypeError ? "The server does not answer." : error.message;
   }
 
   // The server-sent events of a response, in order.
@@ -213,7 +223,7 @@
           this.place.focus({ preventScroll: true });
           form.remove();
         } catch (error) {
-          find(".problem", form).textContent = error.message;
+          find(".problem", form).textContent = explain(error);
           find(".problem", form).hidden = false;
           for (const button of form.querySelectorAll("button")) button.disabled = false;
         }
@@ -271,7 +281,9 @@
       find(".written", this.place).replaceChildren(settled.content);
       this.understand(understood);
       for (const kind of ["html", "md", "json"]) find(`.tools .${kind}`, this.place).href = `/runs/${run}.${kind}`;
-      find(".copy", this.place).addEventListener("click", (event) => copy(run, event.target));
+      const button = find(".copy", this.place);
+      button.hidden = !navigator.clipboard;
+      button.addEventListener("click", () => copy(run, button).catch((error) => (button.textContent = explain(error))));
       find(".tools", this.place).hidden = false;
       this.end();
       return find(".standing", this.place)?.innerText ?? "";
@@ -329,7 +341,7 @@
       speak(`The answer is ready. ${await turn.settle(run, understood)}`);
     } catch (error) {
       const stopped = error.name === "AbortError";
-      turn.fail(stopped ? "Stopped." : error.message || "The server does not answer.");
+      turn.fail(stopped ? "Stopped." : explain(error));
       speak(stopped ? "Stopped." : "");
     } finally {
       asking = null;
@@ -357,7 +369,7 @@
   });
   find("#new").addEventListener("click", () => begin());
 
-  function begin(name = crypto.randomUUID().replaceAll("-", "")) {
+  function begin(name = makeName()) {
     asking?.abort();
     conversation = name;
     turns.replaceChildren();
@@ -420,7 +432,9 @@
     const dialog = find(`#${name}`);
     find(`#open-${name}`).addEventListener("click", () => {
       dialog.showModal();
-      show[name]().catch((error) => speak(error.message));
+      show[name]().catch((error) => {
+        find(".listed", dialog).replaceChildren(create("li", { role: "alert", textContent: explain(error) }));
+      });
     });
     find(".close", dialog).addEventListener("click", () => dialog.close());
     dialog.addEventListener("click", (event) => {
@@ -471,7 +485,7 @@
         speak(`Removed ${name}`);
         await show[kind]();
       } catch (error) {
-        button.textContent = error.message;
+        button.textContent = explain(error);
       }
     });
     return button;
@@ -483,7 +497,7 @@
       const found = await (await request(`/api/conversations/${name}`)).json();
       for (const { run, asked, answer } of found.turns) await new Turn(asked).settle(run, answer.question);
     } catch (error) {
-      speak(error.message);
+      turns.append(create("p", { className: "problem", role: "alert", textContent: explain(error) }));
     }
     question.focus();
   }
@@ -511,7 +525,7 @@
       }
       await show.documents();
     } catch (error) {
-      line.textContent = error.message;
+      line.textContent = explain(error);
     }
   });
 
@@ -523,7 +537,7 @@
       const state = await response.json();
       line.hidden = state.ready;
       if (state.ready) {
-        show.documents().catch((error) => speak(error.message));
+        show.documents().catch((error) => speak(explain(error)));
         return;
       }
       const told = state.loading?.filter((one) => one.total && one.done < one.total).map((one) => `${one.what} ${Math.floor((100 * one.done) / one.total)} %`);

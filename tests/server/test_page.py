@@ -169,6 +169,30 @@ def test_a_document_is_added_and_removed(page: Tab, tmp_path: Path, url: str) ->
     assert page.complaints == []
 
 
+def test_the_page_works_over_plain_http_from_another_machine(page: Tab, url: str) -> None:
+    # Browsers take the loopback address for safe; elsewhere these need HTTPS.
+    unsafe = "delete Crypto.prototype.randomUUID; delete Navigator.prototype.clipboard"
+    added = page.call("Page.addScriptToEvaluateOnNewDocument", source=unsafe)
+    try:
+        go(page, f"{url}/")
+        page.wait("document.getElementById('parameters').children.length > 0")
+        ask(page)
+        assert page.value("document.querySelector('.turn .copy').checkVisibility()") is False
+        assert page.complaints == []
+    finally:
+        page.call("Page.removeScriptToEvaluateOnNewDocument", **added)
+
+
+def test_documents_that_cannot_be_listed_are_told_of(browser: Tab, tmp_path: Path) -> None:
+    browser.show()
+    with served(tmp_path) as url:
+        go(browser, url)
+        browser.click("#open-documents")
+        browser.wait("!!document.querySelector('#documents [role=alert]')")
+        told = browser.value("document.querySelector('#documents [role=alert]').innerText")
+    assert told.startswith("The documents of this server can neither be listed")
+
+
 def test_a_failure_is_told_on_the_page(page: Tab) -> None:
     page.wait("!!document.getElementById('parameter-k')")
     page.value("document.getElementById('parameter-k').value = 0")
