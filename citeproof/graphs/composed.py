@@ -116,7 +116,8 @@ def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
     builder.add_route(
         "retrieval_stage", partial(_after_retrieval_stage, asks), "answerability_verifier", *first
     )
-    builder.add_route("answerability_verifier", partial(_after_retrieval_stage, False), *first)
+    builder.add_route("answerability_verifier", _after_answerability, "list_quoter", *first)
+    builder.add_route("list_quoter", _after_list_quoter, *first)
     builder.add_edge("generation_demonstrator", writer)
     builder.add_route(writer, _after_claim_generator, "citation_generator", *assessments)
     builder.add_route("citation_generator", enter_proof, *ENTRANCES)
@@ -145,6 +146,20 @@ def _after_retrieval_stage(asks: bool, state: ComposedState, parameters: Compose
     if asks and parameters.check_answer:
         return "answerability_verifier"
     return "generation_demonstrator" if parameters.demonstrate else "claim_generator"
+
+
+def _after_answerability(state: ComposedState, parameters: ComposedParameters) -> str:
+    after = _after_retrieval_stage(False, state, parameters)
+    return "list_quoter" if after != "refinement_selector" and parameters.quote_lists else after
+
+
+def _after_list_quoter(state: ComposedState, parameters: ComposedParameters) -> str:
+    # A quoted list is proved, and complete: there is nothing to refine.
+    return (
+        "refinement_selector"
+        if state["claims"]
+        else _after_retrieval_stage(False, state, parameters)
+    )
 
 
 def _after_claim_generator(state: ComposedState, parameters: ComposedParameters) -> str:

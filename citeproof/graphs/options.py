@@ -66,6 +66,7 @@ class VTGOptions(ProofOptions, total=False):
     claim_tokens: int
     may_abstain: bool
     form: Literal["prose", "list", "short"]
+    quote_lists: bool
     show_rejected: bool
     end_at_repetition: bool
 

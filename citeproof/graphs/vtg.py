@@ -18,6 +18,7 @@ from citeproof.agents.answerer import Answerer
 from citeproof.agents.base import Node
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_generator import UNLIMITED, ClaimGenerator
+from citeproof.agents.list_quoter import ListQuoter
 from citeproof.agents.retriever import Retriever
 from citeproof.graphs.options import VTGOptions
 from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, enter_proof
@@ -52,8 +53,11 @@ class VTGParameters(ProofParameters):
     quote_below: float = Field(default=0.9, ge=0.0, le=1.0)
     """A claim that scores lower is replaced by a verbatim sentence of the passage it cites, if that
     sentence answers the question. A claim that tells how ("To …, do this") stays from 78% of this
-    value on. A failed claim is replaced only if it scores at least half of this value and nobody
-    reviews it. 0 turns quoting off. A large writer allows a lower value."""
+    value on. A failed claim is replaced too, unless a person reviews it; one with less than half of
+    this value only by a sentence with its words that surely answers, or by a row of a table. 0 turns quoting off. A large writer allows a lower value."""
+    quote_lists: bool = True
+    """True answers a question for several things, or how to do something, with the whole list of a
+    passage if that answers, and writes nothing. A list longer than `max_claims` stays whole."""
     show_rejected: bool = True
     """False hides failed claims from the writer (Algorithm 1, line 6: it reads the accepted text
     and the memory)."""
@@ -69,6 +73,7 @@ _LETTER: dict[str, Any] = {
     "show_rejected": False,
     "end_at_repetition": False,
     "quote_below": 0.0,
+    "quote_lists": False,
     "queries_from_passages": False,
     "check_answer": False,
 }
@@ -119,7 +124,8 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
     builder.add_route(
         "retriever", partial(_after_retriever, asks), "answerability_verifier", writer, end
     )
-    builder.add_route("answerability_verifier", partial(_after_retriever, False), writer, end)
+    builder.add_route("answerability_verifier", _after_answerability, "list_quoter", writer, end)
+    builder.add_route("list_quoter", _after_list_quoter, writer, namer, end)
     builder.add_route(writer, _after_claim_generator, "citation_generator", namer, end)
     builder.add_route("citation_generator", enter_proof, *ENTRANCES)
     builder.add_route("claim_acceptor", _after_claim_acceptor, writer, namer, end)
@@ -137,6 +143,7 @@ def writing_nodes(tools: Toolbox) -> dict[str, Node]:
             tools.answerability,
             fixed=("candidates",),  # the composed flow's parameter is LLatrieval's
         ),
+        "list_quoter": ListQuoter(tools.answerability),
         "claim_generator": ClaimGenerator(
             tools.llm_for("claim_generator"), answerability=tools.answerability
         ),
@@ -149,6 +156,15 @@ def _after_retriever(asks: bool, state: VTGState, parameters: VTGParameters) -> 
     if not state["passages"] or state.get("answerable") is False:
         return COMPOSER
     return "answerability_verifier" if asks and parameters.check_answer else "claim_generator"
+
+
+def _after_answerability(state: VTGState, parameters: VTGParameters) -> str:
+    after = _after_retriever(False, state, parameters)
+    return "list_quoter" if after != COMPOSER and parameters.quote_lists else after
+
+
+def _after_list_quoter(state: VTGState, parameters: VTGParameters) -> str:
+    return _finish(state, parameters) if state["claims"] else "claim_generator"
 
 
 def _after_claim_generator(state: VTGState, parameters: VTGParameters) -> str:

@@ -38,7 +38,7 @@ LIST_ITEM = re.compile(
     r"\s*(?:[-*+•◦‣▪●|>#]\s|o\t|(?:\d{1,3}[.)]|[a-zA-Z][.)]|[ivx]{2,5}[.)]|[IVX]{2,5}\))\s)"
 )
 """The beginning of a list item. Word writes a bullet as `o` and a tab."""
-_ROW = re.compile(r"(?:[^:;\n]{1,80}: )?[^;\n]+; [^:;\n]{1,80}: |[^:;.!?\n]{1,60}: \S")
+ROW = re.compile(r"(?:[^:;\n]{1,80}: )?[^;\n]+; [^:;\n]{1,80}: |[^:;.!?\n]{1,60}: \S")
 """The beginning of a table row that `tables.row_lines` wrote: `North; 2020: 12 crowns`, or with two
 columns `payee: a name`."""
 _PLAIN_END = re.compile(r"[.!?…。！？।؟۔]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")
@@ -137,7 +137,7 @@ def _ends_block(text: str, line: int, stop: int, after: int) -> bool:
         return False
     if _SECTION.match(text, line, after + 1):
         return True
-    if _ROW.match(text, line, stop) and _ROW.match(text, after):
+    if ROW.match(text, line, stop) and ROW.match(text, after):
         return True
     following = text[after : after + 1]
     return stop - line < _WRAPPED and not following.islower()

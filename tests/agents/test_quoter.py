@@ -61,7 +61,6 @@ async def test_a_claim_in_doubt_becomes_the_sentence_that_answers() -> None:
         {"draft": None},
         {"draft": Draft(text=CLAIM, cited=("a",))},
         {"draft": Draft(text=CLAIM, verdict=Verdict(status="supported", score=0.7))},
-        {"draft": Draft(text=CLAIM, cited=("a",), verdict=failed(0.44))},
         {"draft": Draft(text=CLAIM, cited=("a",), verdict=failed(0.5, "contradicted"))},
     ],
 )
@@ -73,6 +72,38 @@ async def test_a_claim_that_was_nearly_proved_becomes_the_sentence_that_answers(
     draft = await quote(in_doubt(draft=Draft(text=CLAIM, cited=("a",), verdict=failed(0.45))))
     expected = Verdict(status="supported", tier="cited", score=1.0, trials=2, reason=QUOTED)
     assert draft == Draft(text=SENATE, cited=("a",), verdict=expected)
+
+
+@pytest.mark.parametrize(("answer", "quoted"), [(0.74, False), (0.75, True)])
+async def test_a_claim_that_was_far_from_proved_needs_a_sentence_that_surely_answers(
+    answer: float, quoted: bool
+) -> None:
+    model = TableEntailment(lambda text, _: answer if text.endswith(f"\n{SENATE}") else 0.1)
+    given = in_doubt(draft=Draft(text=CLAIM, cited=("a",), verdict=failed(0.1)))
+    update: Any = await Quoter(model)(given)
+    assert (update.get("draft", given["draft"]).text == SENATE) is quoted
+
+
+async def test_nothing_unrelated_replaces_a_claim_that_was_far_from_proved() -> None:
+    other = Draft(text="In 1920 it met in Paris.", cited=("a",), verdict=failed(0.44))
+    assert await quote(in_doubt(draft=other)) is None
+
+
+ROW = "Treatment: Vaccination; Dog: €62; Cat: €55"
+PRICES = Passage(id="a", title="Prices", text=f"Treatment: Consultation; Dog: €38; Cat: €34\n{ROW}")
+
+
+@pytest.mark.parametrize(("answer", "quoted"), [(0.49, False), (0.5, True)])
+async def test_a_failed_claim_from_the_wrong_row_becomes_the_row_that_answers(
+    answer: float, quoted: bool
+) -> None:
+    model = TableEntailment(lambda text, _: answer if text.endswith(ROW) else 0.2)
+    wrong = Draft(text="Vaccinating a cat costs €34.", cited=("a",), verdict=failed(0.1))
+    given = in_doubt(
+        question="What does it cost to vaccinate a cat?", draft=wrong, passages=[PRICES]
+    )
+    update: Any = await Quoter(model)(given)
+    assert (update.get("draft", wrong).text == ROW) is quoted
 
 
 @pytest.mark.parametrize(("score", "quoted"), [(0.74, False), (0.75, True)])

@@ -84,12 +84,13 @@ class Script:
         keys = [key for key in self.passages if key in query]
         return self.passages[max(keys, key=len)] if keys else []
 
-    def toolbox(self) -> Toolbox:
+    def toolbox(self, **more: Any) -> Toolbox:
         """Scripted tools."""
         return Toolbox(
             ScriptedChatModel(self.reply),
             retriever=ListRetriever(self.retrieve),
             entailment=TableEntailment(self.score),
+            **more,
         )
 
     def run(self, question: str = "Who built the tower?", **parameters: Any) -> Answer:

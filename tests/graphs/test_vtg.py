@@ -8,7 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from citeproof import Toolbox, Verdict, build_vtg
+from citeproof import Passage, Toolbox, Verdict, build_composed, build_vtg
 from citeproof.errors import SettingsError
 from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment.judge import Judge
@@ -16,6 +16,7 @@ from citeproof.tools.llm.model import LLM
 from tests.graphs.scripts import BROKE, BUILT, KEPT, LIT, A, B, C, D, Script
 
 WRONG = "Cy Fox built the tower."
+SEARCHLESS: Any = {build_composed: {"search": False}}
 
 
 def verdicts(answer: Any) -> list[Verdict]:
@@ -238,6 +239,27 @@ def test_a_claim_in_doubt_is_quoted(quote_below: float, score: float, simplify: 
     assert answer.text == "The tower was lit in 1871 [1]."
     [verdict] = verdicts(answer)
     assert (verdict.score, bool(verdict.reason)) == (score, score == 1.0)
+
+
+STEPS = Passage(id="s", title="Steps", text="To light it:\n1. Open the lid.\n2. Strike a match.")
+
+
+@pytest.mark.parametrize("build", [build_vtg, build_composed])
+def test_a_list_that_answers_is_quoted_and_nothing_is_written(build: Any) -> None:
+    answers = TableEntailment(lambda premise, _: 0.9 if "match" in premise else 0.1)
+    script = Script(claims=[], citations=[], passages={"": [A, STEPS]})
+    graph = build(script.toolbox(answerability=answers), **SEARCHLESS.get(build, {}))
+    answer = graph.invoke({"question": "How do I light the lamp?"})["answer"]
+    assert answer.text == "To light it [1]: Open the lid [1]. Strike a match [1]."
+    assert (answer.status, script.calls["claim_generator"]) == ("answered", 0)
+
+
+def test_lists_are_not_quoted_if_that_is_off() -> None:
+    answers = TableEntailment(lambda premise, _: 0.9 if "match" in premise else 0.1)
+    script = Script(claims=[LIT, "DONE"], citations=[[3]], passages={"": [A, STEPS, B]})
+    graph = build_vtg(script.toolbox(answerability=answers), quote_lists=False)
+    answer = graph.invoke({"question": "How do I light the lamp?"})["answer"]
+    assert answer.text == "The tower was lit in 1871 [1]."
 
 
 # Review

@@ -10,6 +10,9 @@ from citeproof.tools.citations.marks import quotation
 from citeproof.tools.sentences import split, starts, words
 from citeproof.types import Citation, Claim, Passage, Verdict
 
+DRAWN = re.compile(r"[-=_~]{4,}|\S(?: {3,}|\t+ *)\S")
+"""Matches a table or picture drawn with characters, which a line of an answer cannot show."""
+
 _MOST_CONTEXT = 2
 """Most sentences that are quoted before one that depends on them."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from citeproof.tools.citations.marks import content
-from citeproof.tools.entailment import Entailment, Pair, question_hypothesis
+from citeproof.tools.entailment import Entailment, Pair, halfway, question_hypothesis
 from citeproof.tools.questions.parts import asks_yes_or_no, name_topic
 from citeproof.types import Claim
 
@@ -36,9 +36,9 @@ async def find_answered(
     """Return whether proved claims, and whether failed claims, answer each part of a question.
 
     A part may be answered by one claim, or by all proved claims together. It may also be answered
-    by the sentence that proves a claim, if the claim comes close: asked who was appointed in 1950,
-    a writer leaves the year out. (Of twelve answers whose claims were judged to miss the question,
-    this rule accepts two, and both do answer it.)
+    by the sentence that proves a claim, or surely by both together, if the claim comes close: asked
+    who was appointed in 1950, a writer leaves the year out. (Of twelve answers whose claims were
+    judged to miss the question, the sentence accepts two, and both do answer it.)
 
     Args:
         answerability: Scores a text and a question.
@@ -59,21 +59,26 @@ async def find_answered(
     failed = [claim for claim in claims if claim.verdict.failed]
     whole = [text(proved, " ".join(claim.text for claim in proved))] if len(proved) > 1 else []
     quoted = [
-        (text([claim], claim.text), text([claim], citation.sentence))
+        (
+            text([claim], claim.text),
+            text([claim], citation.sentence),
+            text([claim], f"{citation.sentence}\n{claim.text}"),
+        )
         for claim in proved
         for citation in claim.citations
     ]
     alone = [text([claim], claim.text) for claim in (*proved, *failed)]
-    texts = list(dict.fromkeys([*alone, *whole, *(said for _, said in quoted)]))
+    texts = list(dict.fromkeys([*alone, *whole, *(one for some in quoted for one in some[1:])]))
     won, lost = list[bool](), list[bool]()
     limit = answerability.threshold
     for part, row in zip(parts, await score_answers(answerability, parts, texts), strict=True):
         scores = dict(zip(texts, row, strict=True))
         own = [*alone[: len(proved)], *whole]
-        near = (said for claim, said in quoted if scores[claim] >= limit / 2)
+        near = [some for claim, *some in quoted if scores[claim] >= limit / 2]
         won.append(
             any(scores[one] >= limit for one in own)
-            or any(scores[said] >= limit for said in near)
+            or any(scores[said] >= limit for said, _ in near)
+            or any(scores[both] >= halfway(limit) for _, both in near)
             or any(_settles(claim.text, part) for claim in proved)
         )
         lost.append(any(scores[one] >= limit for one in alone[len(proved) :]))

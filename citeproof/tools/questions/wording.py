@@ -20,6 +20,16 @@ _ASKER = {"my": "your", "our": "your", "I": "you", "we": "you", "me": "you", "am
 _OF_ASKER = re.compile(rf"\b(?:{'|'.join(_ASKER)})\b")
 _ASKS_LIST = re.compile(r"\s*what are the ([^?.,:]{3,80}?)\s*\?\s*$", re.IGNORECASE)
 """A question to which a small model replies that there are such things."""
+_AUXILIARY = r"(?:is|was|has|does|this|its|as|us)\b"
+_ASKS_SEVERAL = re.compile(
+    rf"\s*(?:what (?:are|were)\b|(?:list|name|enumerate) (?!of\b)"
+    rf"|(?:what|which) (?:(?!{_AUXILIARY})[\w-]+ ){{0,3}}?"
+    rf"(?!{_AUXILIARY})(?:[\w-]+[^\W_sui]s|people)\b"
+    r"|what (?:can|could|may|must|should|do) (?:I|we|you|one|\w+s)\b"
+    r"|what (?:is|was) (?:\w+ )?(?:included|needed|required|allowed|forbidden|covered)\b"
+    r"|what (?:does|did) .{2,60} (?:include|contain|consist of|cover|comprise|need|require)\b)",
+    re.IGNORECASE,
+)
 _NAMES_ALTERNATIVES = re.compile(r"\bor\b", re.IGNORECASE)
 
 
@@ -43,6 +53,17 @@ def begin_answer(question: str) -> str:
 def tells_how(sentence: str, question: str) -> bool:
     """Whether a sentence answers "How do I …?" with the goal first: "To …, do this"."""
     return sentence.startswith("To ") and _ASKS_HOW.match(question) is not None
+
+
+def asks_for_several(question: str) -> bool:
+    """Whether the answer to a question may be a list; English only.
+
+    >>> asks_for_several("How do I reset it?"), asks_for_several("Which folders are saved?")
+    (True, True)
+    >>> asks_for_several("Who wrote it?"), asks_for_several("What is the price?")
+    (False, False)
+    """
+    return bool(_ASKS_HOW.match(question) or _ASKS_SEVERAL.match(question))
 
 
 def repeats_question(sentence: str, question: str) -> bool:

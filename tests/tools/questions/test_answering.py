@@ -33,6 +33,16 @@ async def test_the_sentence_that_proves_may_complete_a_claim(
     assert model.pairs[0].premise == "Title: ABC\nIt was Kintner."
 
 
+@pytest.mark.parametrize(("of_both", "answered"), [(0.74, False), (0.75, True)])
+async def test_claim_and_sentence_may_surely_answer_together(
+    of_both: float, answered: bool
+) -> None:
+    both = f"{SENTENCE}\nIt was Kintner."
+    model = TableEntailment(lambda text, _: of_both if both in text else 0.3)
+    found = await find_answered(model, ["Who?"], [claim("It was Kintner.")], {"a": ""})
+    assert found == ([answered], [False])
+
+
 async def test_the_sentence_behind_a_claim_that_failed_answers_nothing() -> None:
     model = TableEntailment(lambda text, _: 0.9 if SENTENCE in text else 0.3)
     said = [claim("It was Noble.", "unsupported")]

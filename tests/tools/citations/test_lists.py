@@ -1,0 +1,60 @@
+"""The lists of a passage are found with their introduction, whole and without numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from citeproof import Passage
+from citeproof.tools.citations.lists import lists_in
+
+Found = list[tuple[str | None, list[str]]]
+
+
+def found(text: str) -> Found:
+    lists = lists_in(Passage(id="a", title="A page", text=text))
+    return [
+        (one.lead.text if one.lead else None, [item.text for item in one.items]) for one in lists
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "lists"),
+    [
+        ("No list.", []),
+        ("Buy:\n- milk", []),
+        ("- milk\n- bread", [(None, ["milk", "bread"])]),
+        ("Buy:\n- milk\n- bread\nThen pay.", [("Buy:", ["milk", "bread"])]),
+        (
+            "It is late. Buy:\n\n* milk\n\n* bread\n\nPay.",
+            [("It is late. Buy:", ["milk", "bread"])],
+        ),
+        ("It is late.\n\nBuy:\n- milk\n- bread", [("Buy:", ["milk", "bread"])]),
+        (
+            f"{'It is late. ' * 26}Buy:\n- milk\n- bread",
+            [(f"{'It is late. ' * 24}Buy:", ["milk", "bread"])],
+        ),
+        ("## Steps\n1. Open it.\n2. Shut it.", [(None, ["Open it.", "Shut it."])]),
+        ("Steps\n1) Open it.\n2) Shut it.", [(None, ["Open it.", "Shut it."])]),
+        (
+            "Do two of these.\n- Sail: play\n  a card.\n- Rest.",
+            [("Do two of these.", ["Sail: play a card.", "Rest."])],
+        ),
+        (
+            "Do this:\n1. Open it:\n   - by hand,\n   - or by key.\n2. Shut it.",
+            [("Do this:", ["Open it: - by hand, - or by key.", "Shut it."])],
+        ),
+        ("Do this:\n1. Open\nthe lid.\n2. Shut it.", [("Do this:", ["Open the lid.", "Shut it."])]),
+        (
+            "Good:\n- fast\n- small\n\nBad:\n- new\n- loud",
+            [("Good:", ["fast", "small"]), ("Bad:", ["new", "loud"])],
+        ),
+    ],
+)
+def test_lists(text: str, lists: Found) -> None:
+    assert found(text) == lists
+
+
+def test_the_premise_is_the_list_as_it_stands() -> None:
+    passage = Passage(id="a", title="Shopping", text="It is late. Buy:\n- milk\n- bread\n\nPay.")
+    [one] = lists_in(passage)
+    assert one.premise == "Title: Shopping\nIt is late. Buy:\n- milk\n- bread"
