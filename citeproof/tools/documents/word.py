@@ -24,6 +24,7 @@ _UNSAID = {
     _MC + "Fallback",
 }
 """Elements without text once tracked changes are accepted; text boxes are read separately."""
+_OFF = {"0", "false", "off"}
 _LEFT_OUT_RUNS = ("vanish", "strike", "dstrike")
 """Properties of hidden and of struck-out text."""
 _MATH = {_M + "den": "/", _M + "sup": "^"}
@@ -56,6 +57,8 @@ def _say(paragraph: Any) -> str:
             said.append(element.text or "")
         elif tag == _W + "sym":
             said.append(symbol(element.get(_W + "font", ""), element.get(_W + "char", "")))
+        elif tag in {_W + "checkBox", _W + "ddList"}:
+            said.append(_chosen(element))
         elif tag in _SPACES:
             said.append(_SPACES[tag])
         elif tag in _UNSAID or not isinstance(tag, str):
@@ -64,6 +67,17 @@ def _say(paragraph: Any) -> str:
             said.append(_MATH.get(tag, ""))
             waiting += reversed(element)
     return "".join(said)
+
+
+def _chosen(field: Any) -> str:
+    """Return what a form field of Word 97 shows: a box, or the chosen item of its list."""
+    if field.tag == _W + "ddList":
+        items = [entry.get(_W + "val", "") for entry in field.iter(_W + "listEntry")]
+        return "".join(items[number(_value(field.find(_W + "result")), 0) :][:1])
+    checked = field.find(_W + "checked")
+    checked = field.find(_W + "default") if checked is None else checked
+    is_on = checked is not None and checked.get(_W + "val", "1") not in _OFF
+    return "☒" if is_on else "☐"
 
 
 def _text_boxes(element: Any) -> Iterator[str]:
@@ -117,7 +131,7 @@ def _read_notes(archive: Archive, kinds: Mapping[str, str]) -> dict[tuple[str, s
 def _is_set(run: Any, name: str) -> bool:
     """Return whether a run has a property, such as being hidden."""
     found = run.find(f"{_W}rPr/{_W}{name}")
-    return found is not None and found.get(_W + "val", "1") not in {"0", "false", "off"}
+    return found is not None and found.get(_W + "val", "1") not in _OFF
 
 
 def _is_raised(text: Any) -> bool:

@@ -163,6 +163,30 @@ def test_raised_digits_struck_out_text_and_symbols(runs: str, said: str) -> None
     assert text(document) == said
 
 
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("<w:checkBox><w:default w:val='0'/><w:checked/></w:checkBox>", "☒ insured"),
+        ("<w:checkBox><w:default w:val='1'/><w:checked w:val='0'/></w:checkBox>", "☐ insured"),
+        ("<w:checkBox><w:default w:val='1'/></w:checkBox>", "☒ insured"),
+        (
+            "<w:ddList><w:result w:val='1'/><w:listEntry w:val='not'/><w:listEntry w:val='well'/>"
+            "</w:ddList>",
+            "well insured",
+        ),
+        ("<w:ddList><w:result w:val='9'/><w:listEntry w:val='not'/></w:ddList>", " insured"),
+    ],
+)
+def test_fields_of_old_forms(field: str, said: str) -> None:
+    document = docx.Document()
+    document.add_paragraph("Is it?")
+    paragraph = document.add_paragraph()
+    begin = f"<w:fldChar w:fldCharType='begin'><w:ffData>{field}</w:ffData></w:fldChar>"
+    add(paragraph, f"<w:r>{begin}</w:r>")
+    paragraph.add_run(" insured")
+    assert text(document) == f"Is it?\n\n{said.strip()}"
+
+
 def test_fractions_and_powers_of_formulas() -> None:
     document = docx.Document()
     one, two, base = (f"<m:r><m:t>{said}</m:t></m:r>" for said in "12x")
