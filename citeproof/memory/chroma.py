@@ -204,6 +204,8 @@ class ChromaPassages:
             words, now = self._words[own.id], str(own.metadata.get("revision", 0))
             if words.note == now:
                 return words
+            if int(words.note or 0) > int(now):  # the passages were restored from a backup
+                words.clear()
             changed = _find_marks(marks, {"revision": {"$gt": int(words.note or 0)}})
             for some, got in _of_documents(own, changed, ["documents", "metadatas"]):
                 rows = zip(got["ids"], got["documents"], got["metadatas"], strict=True)

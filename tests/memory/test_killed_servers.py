@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -20,7 +21,7 @@ from citeproof.models.vllm import free_port
 from citeproof.settings import ChromaSettings, EntailmentSettings, RetrieverSettings
 from citeproof.testing import ScriptedChatModel
 from citeproof.tools.entailment.opening import open_entailment
-from tests.memory.fakes import GaussianEmbeddings
+from tests.memory.fakes import GaussianEmbeddings, search
 from tests.memory.worker import python
 from tests.memory.worker import server as chroma
 from tests.postgres import Server
@@ -84,6 +85,26 @@ async def test_chroma_is_killed_and_gone_on_with(
         answer = (await graph.ainvoke({"question": QUESTION}))["answer"]
         assert answer.text == ANSWER
         index.close()
+
+
+def test_chroma_is_restored_from_a_backup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    port = free_port()
+
+    def opened() -> Index:
+        settings = ChromaSettings(host="127.0.0.1", port=port)
+        return Index.open(settings, RetrieverSettings(), GaussianEmbeddings())
+
+    with chroma(tmp_path / "data", port), closing(opened()) as index:
+        index.add(["Sheep on the hill."], ids=["a"])
+    shutil.copytree(tmp_path / "data", tmp_path / "backup")
+    with chroma(tmp_path / "data", port), closing(opened()) as index:
+        index.add(["Goats on the hill."], ids=["b"])
+        index.remove(["a"])
+    shutil.rmtree(tmp_path / "data")
+    (tmp_path / "backup").rename(tmp_path / "data")
+    with chroma(tmp_path / "data", port), closing(opened()) as index:
+        assert search(index, "on the hill", 3, "bm25") == ["Sheep on the hill."]
 
 
 async def test_postgres_is_killed_and_gone_on_with(

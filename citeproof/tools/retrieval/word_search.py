@@ -131,6 +131,11 @@ class Words:
             if note:
                 self._db.execute("UPDATE note SET text = ?", [note])
 
+    def clear(self) -> None:
+        """Delete all rows and the note."""
+        with self._lock, self._errors():
+            self._make_tables()
+
     def search(self, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
         """Return, for each query, the k best texts that share a word with it, and their scores."""
         return [self._search(query, k) for query in queries]
@@ -257,12 +262,15 @@ class Words:
             self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.execute(f"PRAGMA cache_size = -{_CACHE}")
         if self._db.execute("PRAGMA user_version").fetchone() != (_VERSION,):
-            with self._db:
-                self._db.execute("BEGIN IMMEDIATE")
-                for table in ("note", "frequency", "row", "word"):
-                    self._db.execute(f"DROP TABLE IF EXISTS {table}")
-                for statement in _TABLES.split(";"):
-                    self._db.execute(statement)
+            self._make_tables()
+
+    def _make_tables(self) -> None:
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            for table in ("note", "frequency", "row", "word"):
+                self._db.execute(f"DROP TABLE IF EXISTS {table}")
+            for statement in _TABLES.split(";"):
+                self._db.execute(statement)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
