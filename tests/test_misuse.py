@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.vectorstores import InMemoryVectorStore
 
 from citeproof import (
     Settings,
@@ -28,7 +30,7 @@ from citeproof.errors import InputError, PromptError, SettingsError
 from citeproof.graphs.proof import build_proof
 from citeproof.graphs.registry import METHODS
 from citeproof.memory.bank import Bank
-from citeproof.testing import ScriptedChatModel, TableEntailment, passage
+from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
 
 GIVEN = {"question": "Who?", "documents": ["Ann."]}
 
@@ -103,6 +105,18 @@ def test_right_parameters_are_taken(tools: Toolbox) -> None:
     build_vtg(tools, max_trials=1, unverified="drop", max_seconds=60, prompts={})
     build_composed(tools, k=3, search=False, assess="nli")
     build_proof(tools, queries=1)
+
+
+def test_what_can_be_searched_is_taken() -> None:
+    """By the type checker, too; `tests/tools/test_retrieval.py` searches them."""
+    for built in (
+        Toolbox(None, retriever=["Ann."]),
+        Toolbox(None, retriever=[passage("Ann.")]),
+        Toolbox(None, retriever=ListRetriever([])),
+        Toolbox(None, retriever=InMemoryVectorStore(DeterministicFakeEmbedding(size=2))),
+        Toolbox(None).over(["Ann."]),
+    ):
+        assert built.retriever is not None
 
 
 @pytest.mark.parametrize("method", METHODS)

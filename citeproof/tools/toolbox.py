@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack
 from copy import copy
 from threading import Event
-from typing import Self
+from typing import Self, TypeAlias
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import VectorStore
 
 from citeproof.errors import SettingsError
 from citeproof.memory.bank import Bank
@@ -30,8 +31,14 @@ from citeproof.tools.llm.chat_models import judge_label
 from citeproof.tools.llm.model import LLM, coerce_llm, no_llm, open_llm
 from citeproof.tools.retrieval import Retriever, coerce_retriever
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
+from citeproof.types import Passage
 
-__all__ = ["Toolbox"]
+__all__ = ["Searchable", "Toolbox"]
+
+Searchable: TypeAlias = (
+    BaseRetriever | VectorStore | Retriever | Index | Sequence[Passage] | Sequence[str]
+)
+"""What a toolbox searches; see `citeproof.tools.retrieval.coerce_retriever`."""
 
 
 class Toolbox:
@@ -44,8 +51,8 @@ class Toolbox:
     Args:
         llm: A LangChain chat model, or an `LLM`, for every role that `roles` leaves out. Pass
             None if no node calls a model, as in the method `verbatim`.
-        retriever: A citeproof or LangChain retriever. Without one, questions must come with
-            their documents.
+        retriever: A citeproof or LangChain retriever, a vector store, or a list of passages or
+            texts. Without one, questions must come with their documents.
         entailment: The verifier: an entailment model, or a function of premise and hypothesis that
             returns a probability. Defaults to the language model as judge. Scores are cached, so
             no pair is computed twice.
@@ -64,7 +71,7 @@ class Toolbox:
         self,
         llm: BaseChatModel | LLM | None,
         *,
-        retriever: BaseRetriever | Retriever | None = None,
+        retriever: Searchable | None = None,
         entailment: EntailmentLike | None = None,
         roles: Mapping[str, BaseChatModel | LLM] | None = None,
         evidence: EvidenceLog | None = None,
@@ -107,7 +114,7 @@ class Toolbox:
         """Return the language model of a role."""
         return self._roles.get(role, self.llm).for_role(role)
 
-    def over(self, retriever: BaseRetriever | Retriever) -> Toolbox:
+    def over(self, retriever: Searchable) -> Toolbox:
         """Return the same tools with another retriever; closing them remains this toolbox's job."""
         other = copy(self)
         other.retriever = coerce_retriever(retriever)
