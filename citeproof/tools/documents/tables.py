@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby, pairwise, takewhile
@@ -229,7 +230,7 @@ def table_parts(
     """
     return [
         _part(table, title, location, named=named and not place)
-        for place, table in enumerate(_tables(rows))
+        for place, table in enumerate(one for rows in _tables(rows) for one in _beside(rows))
     ]
 
 
@@ -245,6 +246,45 @@ def _tables(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         if ends:
             yield rows[begin:place]
             begin = place
+
+
+def _beside(rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
+    """Return the two tables that a blank column separates, or the rows if they are one table.
+
+    Two tables have their own column names, begin with words, and have a title each, or one goes on
+    below the other. Read as one, their rows would seem to belong together.
+    """
+    used = {column for row in rows for column, cell in row.cells.items() if cell.text}
+    blank = sorted(set(range(min(used, default=0), max(used, default=0))) - used)
+    if not blank or blank[-1] - blank[0] >= len(blank):  # blank columns in several places
+        return [rows]
+    sides = [_columns(rows, 0, blank[0]), _columns(rows, blank[-1])]
+    if not all(map(_is_table, sides)):
+        return [rows]
+    left, right = (side[-1].number for side in sides)
+    below = sum(row.number > right for row in sides[0])
+    titled = all(len(side[0].cells) == 1 and len(side) > 2 for side in sides)
+    return sides if titled or right > left or below > 1 else [rows]
+
+
+def _columns(rows: Sequence[Row], start: int, end: int = sys.maxsize) -> list[Row]:
+    """Return the rows with the cells of these columns, without blank rows."""
+    cut = (
+        Row(
+            row.number, {n: cell for n, cell in row.cells.items() if start <= n < end and cell.text}
+        )
+        for row in rows
+    )
+    return [row for row in cut if row.cells]
+
+
+def _is_table(rows: Sequence[Row]) -> bool:
+    """Return whether rows have column names, maybe below a title, and then begin with words."""
+    if len(rows) > 1 and len(rows[0].cells) == 1:
+        rows = rows[1:]
+    grid = _grid(rows[:_LOOK_AT]) if rows else []
+    names = find_header(grid)
+    return bool(names) and not any(_NUMBER.fullmatch(row[0].text) for row in grid[len(names) :])
 
 
 def _grid(rows: Sequence[Row]) -> list[list[Cell]]:

@@ -99,6 +99,28 @@ def test_tables_below_each_other_have_their_own_names() -> None:
     ]
 
 
+BESIDE: list[Any] = [["Isle", "Sheep", None, "Lamp", "Oil"], ["Noss", 3, None, "East", 7]]
+
+
+def test_tables_beside_each_other_are_read_one_after_the_other() -> None:
+    longer = [*BESIDE, ["Fair", 5, None, "West", 8], [None, None, None, "South", 9]]
+    assert [p.text for p in cut(book_of(*longer))] == [
+        "Isle: Noss; Sheep: 3\nIsle: Fair; Sheep: 5",
+        "Lamp: East; Oil: 7\nLamp: West; Oil: 8\nLamp: South; Oil: 9",
+    ]
+    titled: list[Any] = [["Flocks", None, None, "Lights"], *BESIDE]
+    assert [(p.title, p.text) for p in cut(book_of(*titled))] == [
+        ("sales – Flocks", "Isle: Noss; Sheep: 3"),
+        ("sales – Lights", "Lamp: East; Oil: 7"),
+    ]
+
+
+def test_a_blank_column_alone_does_not_make_two_tables() -> None:
+    assert [p.text for p in cut(book_of(*BESIDE))] == ["Isle: Noss; Sheep: 3; Lamp: East; Oil: 7"]
+    totals: list[Any] = [["Isle", "May", None, "All", "Note"], ["Noss", 3, None, 4, "good"], [], []]
+    assert [p.text for p in cut(book_of(*totals))] == ["Isle: Noss; May: 3; All: 4; Note: good"]
+
+
 def test_a_line_above_a_table_is_its_title() -> None:
     found = cut(book_of(["Sheep of the isles"], ["Isle", "Sheep"], ["Noss", 3]))
     assert (found[0].title, found[0].text) == ("sales – Sheep of the isles", "Isle: Noss; Sheep: 3")
