@@ -22,6 +22,9 @@ _LABELLED = re.compile(
     r"(?:chapter|section|part|article|appendix|annex|kapitel|abschnitt|artikel|anhang|§)\s", re.I
 )
 _MOST_WORDS = 12
+"""Maximum length of a heading, in words."""
+_MOST_TITLE = 20
+"""Maximum length of the first line if it is the title, in words."""
 _ADORNED = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
 _ROLE = re.compile(
     r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^>`]*>)?`|`{1,2}([^`<]+?)(?:\s*<[^>`]*>)?`{1,2}_{0,2}"
@@ -35,7 +38,8 @@ _BLANKS = re.compile(r"[*`_]")
 def read_text(data: bytes, path: Path) -> Document:
     """Read plain text. Underlined lines are headings, and so are numbered lines that stand alone.
 
-    A short first line that stands alone is the title.
+    A short first line that stands alone is the title, even if the authors stand between it and the
+    text.
 
     Raises:
         DocumentError: The file is not text.
@@ -107,7 +111,10 @@ def _has_text(lines: list[str], number: int) -> bool:
 def _is_title(line: str, text: str) -> bool:
     if not line[:1].isalnum() or line[:1].islower() or line[-1] in ".!?,;…:":
         return False
-    return len(words(line)) <= _MOST_WORDS and _has_text(text.split("\n", 20)[:20], 1)
+    lines = text.split("\n", 20)[:20]
+    # Between title and text may be a line of its own, such as the authors'.
+    below = next((n for n, one in enumerate(lines[2:], 2) if not one.strip()), 1)
+    return len(words(line)) <= _MOST_TITLE and (_has_text(lines, 1) or _has_text(lines, below))
 
 
 def read_rst(data: bytes, path: Path) -> Document:

@@ -31,6 +31,21 @@ def test_headings_of_plain_text_are_underlined_or_numbered() -> None:
 
 
 @pytest.mark.parametrize(
+    ("begins", "title"),
+    [
+        ("Shade trees and the yield of coffee: a field trial of six years", "Shade trees"),
+        ("Shade trees\n\nMarisol Quintana, Peter Oduya", "Shade trees"),
+        ("Shade trees\n\nMarisol Quintana\n\nHuila", "a"),
+        ("Shade trees fell.", "a"),
+        (" ".join(["Shade"] * 21), "a"),
+    ],
+)
+def test_the_first_line_of_plain_text_may_be_its_title(begins: str, title: str) -> None:
+    [found] = titles(f"{begins}\n\n{STORY}\n", "a.txt")
+    assert found.startswith(title)
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "6. Arbitrary. “It generates a random name for the scratch file.”",
