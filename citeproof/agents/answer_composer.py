@@ -124,9 +124,9 @@ class AnswerComposer(Node):
             return None
         if self.form != "prose" or not self.answer or self.closed_book:
             return None
-        titles, parts = {one.id: one.title for one in passages}, question_parts(question)
+        by_id, parts = {one.id: one for one in passages}, question_parts(question)
         try:
-            answered, failed = await find_answered(self.answerability, parts, claims, titles)
+            answered, failed = await find_answered(self.answerability, parts, claims, by_id)
         except VerifierOutageError as error:
             note(f"whether the claims answer the question was not checked: {error}")
             return None

@@ -73,7 +73,7 @@ class ListQuoter(Node):
         if not answering:
             return {}
         *_, best = max(answering, key=lambda one: one[:2])
-        claims = [quote.claim(numbers[quote.passage.id], IDENTICAL) for quote in best.quotes]
+        claims = [quote.claim(numbers[best.passage.id], IDENTICAL) for quote in best.quotes]
         for claim in claims:
             emit(ClaimDrafted(text=claim.text, trial=1))
             emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
@@ -83,8 +83,8 @@ class ListQuoter(Node):
 
 def _is_named(one: ItemList, question: str) -> bool:
     """Whether heading or lead share a word with the question, apart from the document's title."""
-    document = one.items[0].passage.title.partition(" – ")[0]
-    return bool((content(question) & content(one.heading)) - content(document) - _ASKER)
+    document = one.passage.title.partition(" – ")[0]
+    return bool((content(question) & content(one.name)) - content(document) - _ASKER)
 
 
 def _is_readable(one: ItemList) -> bool:

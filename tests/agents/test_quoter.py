@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -136,6 +137,13 @@ async def test_a_claim_that_tells_how_gives_way_at_a_lower_score(
     assert (await quote(in_doubt(claim, score, question=question)) is not None) == quoted
 
 
+async def test_a_sentence_is_read_below_its_heading() -> None:
+    passage = Passage(id="a", title="Clinic", text=f"It is big.\n\nAt night\n\n{SENATE}")
+    model = TableEntailment(lambda text, _: 0.9 if f"\nAt night\n{SENATE}" in text else 0.1)
+    update: Any = await Quoter(model)(in_doubt(passage=passage))
+    assert update["draft"].text == SENATE
+
+
 async def test_the_limit_is_a_parameter() -> None:
     assert await quote(in_doubt(score=0.74), quote_below=0.7) is None
     assert await quote(in_doubt(score=0.95), quote_below=1.0) is not None
@@ -241,7 +249,9 @@ async def test_a_part_of_a_sentence_a_heading_or_a_drawn_table_replaces_no_prove
 ) -> None:
     passage = Passage(id="a", title="Reconciling", text=text)
     given = in_doubt("Compare the balance of the bank.", passage=passage, question="How?")
-    assert await quote(given, "bank", "Bank", "balance") is None
+    named = re.compile("bank|balance", re.IGNORECASE)
+    model = TableEntailment(lambda text, _: 0.9 if named.search(text.split("\n")[-1]) else 0.1)
+    assert await Quoter(model)(given) == {}
 
 
 async def test_a_failed_claim_of_two_words_is_not_replaced() -> None:

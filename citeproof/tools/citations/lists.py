@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from citeproof.tools.citations.quotes import Quote
-from citeproof.tools.sentences import Span, split
+from citeproof.tools.citations.quotes import Quote, is_heading
+from citeproof.tools.sentences import split
 from citeproof.types import Passage
 
 __all__ = ["ItemList", "lists_in"]
@@ -16,7 +16,6 @@ _LINE = re.compile(r"[^\n]*\n?")
 _ITEM = re.compile(
     r"(?P<indent>[ \t]*)(?:\d{1,3}[.)]|\([a-z\d]{1,2}\)|[a-z][.)]|[-*+•◦‣▪●–])\s+(?=\S)"
 )
-_HEADING = re.compile(r"\s*#")
 _ENDS = re.compile(r"[.!?:;,…。：][\"'”’»)]*\Z")
 _FEWEST = 2
 """Fewest items of a list."""
@@ -27,6 +26,8 @@ _LONGEST_LEAD = 300
 class ItemList(NamedTuple):
     """A list in a passage."""
 
+    heading: Quote | None
+    """The heading above the list, if the passage contains it."""
     lead: Quote | None
     """The end of the paragraph before the list; None after a heading, and at the beginning of a
     passage."""
@@ -39,16 +40,23 @@ class ItemList(NamedTuple):
         return ((self.lead,) if self.lead else ()) + self.items
 
     @property
-    def heading(self) -> str:
-        """What names the list: the passage's own heading, and the lead."""
-        own = self.items[0].passage.title.rpartition(" – ")[2]
-        return f"{own} {self.lead.text if self.lead else ''}"
+    def passage(self) -> Passage:
+        """The passage that contains the list."""
+        return self.items[0].passage
+
+    @property
+    def name(self) -> str:
+        """The heading, by default the last one of the passage's title, and the lead."""
+        heading = self.heading.text if self.heading else self.passage.title.rpartition(" – ")[2]
+        return f"{heading} {self.lead.text if self.lead else ''}".strip()
 
     @property
     def premise(self) -> str:
-        """The whole list as a model reads it, after the passage's title."""
-        passage, first, last = self.items[0].passage, self.quotes[0], self.items[-1]
-        return passage.model_copy(update={"text": passage.text[first.start : last.end]}).premise
+        """The whole list as a model reads it, after title and heading."""
+        first, last = self.heading or self.quotes[0], self.items[-1]
+        begin = self.passage.text.rfind("\n", 0, first.start) + 1
+        text = self.passage.text[begin if first in self.items else first.start : last.end]
+        return self.passage.model_copy(update={"text": text}).premise
 
 
 def lists_in(passage: Passage) -> Iterator[ItemList]:
@@ -82,24 +90,18 @@ def lists_in(passage: Passage) -> Iterator[ItemList]:
 
 def _whole(items: list[Quote], before: int) -> Iterator[ItemList]:
     if len(items) >= _FEWEST:
-        passage = items[0].passage
-        yield ItemList(_lead(passage, before), tuple(items))
+        yield ItemList(*_above(items[0].passage, before), tuple(items))
 
 
-def _lead(passage: Passage, before: int) -> Quote | None:
-    """The end of the paragraph before a list, in whole sentences; None if there is none."""
+def _above(passage: Passage, before: int) -> tuple[Quote | None, Quote | None]:
+    """The heading and the lead of a list that begins at `before`."""
     lead: Quote | None = None
     for span in reversed(split(passage.text[:before])):
-        if _is_heading(passage.text, span):
-            break
+        if is_heading(passage.text, span):
+            return Quote(passage, *span), lead
         if lead and "\n\n" in passage.text[span.end : lead.start]:
             break
         if lead and lead.end - span.start > _LONGEST_LEAD:
             break
         lead = Quote(passage, span.start, lead.end if lead else span.end)
-    return lead
-
-
-def _is_heading(text: str, span: Span) -> bool:
-    line = text.rfind("\n", 0, span.start) + 1
-    return bool(_HEADING.match(text, line)) or not _ENDS.search(text[span.start : span.end])
+    return None, lead

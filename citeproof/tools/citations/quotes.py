@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from citeproof.tools.citations.marks import quotation
-from citeproof.tools.sentences import split, starts, words
+from citeproof.tools.sentences import LIST_ITEM, ROW, Span, split, starts, words
 from citeproof.types import Citation, Claim, Passage, Verdict
 
 DRAWN = re.compile(r"[-=_~]{4,}|\S(?: {3,}|\t+ *)\S")
@@ -34,6 +34,10 @@ _NO_NAME = frozenset(
 )
 _ITEM = re.compile(r"(?:\d{1,2}[.)]|\([a-z\d]{1,2}\)|[-*•–])\s+(?=\S)")
 """The number or bullet of an item in a list."""
+_MARKDOWN = re.compile(r"[ \t]*#")
+_ENDS = re.compile(r"[.!:;,…。：][\"'”’»)]*\Z")
+_LONGEST_HEADING = 12
+"""Maximum length of a heading, in words."""
 _CLOSING = re.compile(r"[^\w\s]*")
 _OPENING = re.compile(r"[^\w\s]*\Z")
 
@@ -44,6 +48,8 @@ class Quote(NamedTuple):
     passage: Passage
     start: int
     end: int
+    heading: str = ""
+    """The heading above it, if the passage contains it."""
 
     @property
     def text(self) -> str:
@@ -52,8 +58,9 @@ class Quote(NamedTuple):
 
     @property
     def premise(self) -> str:
-        """The quote as a model reads it, after the passage's title."""
-        return self.passage.model_copy(update={"text": self.text}).premise
+        """The quote as a model reads it, after the passage's title and the heading."""
+        text = "\n".join(filter(None, (self.heading, self.text)))
+        return self.passage.model_copy(update={"text": text}).premise
 
     def claim(self, number: int, verdict: Verdict) -> Claim:
         """Return the quote as a claim that cites its passage by this number."""
@@ -70,7 +77,12 @@ def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
         context: Whether the quote of a sentence that depends on those before it includes them.
     """
     spans = split(passage.text)
+    heading = ""
     for place, span in enumerate(spans):
+        if is_heading(passage.text, span):
+            heading = passage.text[span.start : span.end]
+            yield Quote(passage, *span)
+            continue
         first = place
         while (
             context
@@ -79,7 +91,31 @@ def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
         ):
             first -= 1
         item = _ITEM.match(passage.text, spans[first].start, span.end)
-        yield Quote(passage, item.end() if item else spans[first].start, span.end)
+        yield Quote(passage, item.end() if item else spans[first].start, span.end, heading)
+
+
+def heading_above(passage: Passage, sentence: str) -> str:
+    """Return the heading in a passage above one of its sentences; empty if there is none."""
+    heading, place = "", passage.text.find(sentence)
+    for span in split(passage.text):
+        if span.end > place:
+            break
+        if is_heading(passage.text, span):
+            heading = passage.text[span.start : span.end]
+    return heading
+
+
+def is_heading(text: str, span: Span) -> bool:
+    """Whether a sentence of a text is a heading: a short line without a full stop, above others."""
+    line = text.rfind("\n", 0, span.start) + 1
+    if text[line : span.start].strip("# \t") or text[span.end : span.end + 1] != "\n":
+        return False
+    if _MARKDOWN.match(text, line):
+        return True
+    said = text[span.start : span.end]
+    if _ENDS.search(said) or LIST_ITEM.match(said) or ROW.match(said):
+        return False
+    return len(said.split()) <= _LONGEST_HEADING
 
 
 def depends_on_context(sentence: str) -> bool:

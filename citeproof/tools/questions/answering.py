@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from citeproof.tools.citations.marks import content
+from citeproof.tools.citations.quotes import heading_above
 from citeproof.tools.entailment import Entailment, Pair, halfway, question_hypothesis
 from citeproof.tools.questions.parts import asks_yes_or_no, name_topic
-from citeproof.types import Claim
+from citeproof.types import Claim, Passage
 
 _SETTLES = 0.5
 """A claim with this share of a yes-or-no question's content words settles the question. To the
@@ -31,7 +32,7 @@ async def find_answered(
     answerability: Entailment,
     parts: Sequence[str],
     claims: Sequence[Claim],
-    titles: Mapping[str, str],
+    passages: Mapping[str, Passage],
 ) -> tuple[list[bool], list[bool]]:
     """Return whether proved claims, and whether failed claims, answer each part of a question.
 
@@ -44,16 +45,18 @@ async def find_answered(
         answerability: Scores a text and a question.
         parts: The parts of the question.
         claims: The claims, with their verdicts.
-        titles: Passage id → title. Titles are put before the claims that cite them: "The story
-            takes place at a school" answers a question about the book.
+        passages: Passage id → passage. Its title, and the heading above the cited sentence, are put
+            before the claim: "The story takes place at a school" answers a question about the book.
 
     Raises:
         VerifierOutageError: The model does not answer.
     """
 
     def text(some: Sequence[Claim], said: str) -> str:
-        cited = dict.fromkeys(titles[c.passage_id] for claim in some for c in claim.citations)
-        return "\n".join([*(f"Title: {title}" for title in cited if title), said])
+        cited = [(passages[c.passage_id], c.sentence) for claim in some for c in claim.citations]
+        titles = dict.fromkeys(f"Title: {one.title}" for one, _ in cited if one.title)
+        headings = dict.fromkeys(filter(None, (heading_above(*one) for one in cited)))
+        return "\n".join([*titles, *headings, said])
 
     proved = [claim for claim in claims if not claim.verdict.failed]
     failed = [claim for claim in claims if claim.verdict.failed]

@@ -58,3 +58,18 @@ def test_the_premise_is_the_list_as_it_stands() -> None:
     passage = Passage(id="a", title="Shopping", text="It is late. Buy:\n- milk\n- bread\n\nPay.")
     [one] = lists_in(passage)
     assert one.premise == "Title: Shopping\nIt is late. Buy:\n- milk\n- bread"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "premise"),
+    [
+        ("- milk\n- bread", "To buy", "- milk\n- bread"),
+        ("Take:\n- milk\n- bread", "To buy Take:", "Take:\n- milk\n- bread"),
+        ("It is late.\n\n## Food\n- milk\n- bread", "## Food", "## Food\n- milk\n- bread"),
+        ("Food\n\nTake:\n- milk\n- bread", "Food Take:", "Food\n\nTake:\n- milk\n- bread"),
+        ("Food\n\nIt is late.\n\nTake:\n- milk\n- bread", "To buy Take:", "Take:\n- milk\n- bread"),
+    ],
+)
+def test_a_list_is_named_by_its_heading_and_lead(text: str, name: str, premise: str) -> None:
+    [one] = lists_in(Passage(id="a", title="Shop – To buy", text=text))
+    assert (one.name, one.premise) == (name, f"Title: Shop – To buy\n{premise}")

@@ -6,9 +6,11 @@ import pytest
 
 from citeproof.testing import TableEntailment
 from citeproof.tools.questions.answering import find_answered
-from citeproof.types import Citation, Claim, Verdict
+from citeproof.types import Citation, Claim, Passage, Verdict
 
 SENTENCE = "In 1950 Noble made Kintner president."
+UNTITLED = Passage(id="a", text=SENTENCE)
+ABC = Passage(id="a", title="ABC", text=SENTENCE)
 
 
 def claim(text: str, status: str = "supported") -> Claim:
@@ -27,10 +29,17 @@ async def test_the_sentence_that_proves_may_complete_a_claim(
 ) -> None:
     model = TableEntailment(lambda text, _: of_sentence if SENTENCE in text else of_claim)
     found = await find_answered(
-        model, ["Who was made president in 1950?"], [claim("It was Kintner.")], {"a": "ABC"}
+        model, ["Who was made president in 1950?"], [claim("It was Kintner.")], {"a": ABC}
     )
     assert found == ([answered], [False])
     assert model.pairs[0].premise == "Title: ABC\nIt was Kintner."
+
+
+async def test_a_claim_is_read_below_the_heading_of_its_sentence() -> None:
+    model = TableEntailment({})
+    passage = Passage(id="a", title="ABC", text=f"Early years\n\n{SENTENCE}\n\nLater\n\nIt grew.")
+    await find_answered(model, ["Who?"], [claim("It was Kintner.")], {"a": passage})
+    assert model.pairs[0].premise == "Title: ABC\nEarly years\nIt was Kintner."
 
 
 @pytest.mark.parametrize(("of_both", "answered"), [(0.74, False), (0.75, True)])
@@ -39,14 +48,14 @@ async def test_claim_and_sentence_may_surely_answer_together(
 ) -> None:
     both = f"{SENTENCE}\nIt was Kintner."
     model = TableEntailment(lambda text, _: of_both if both in text else 0.3)
-    found = await find_answered(model, ["Who?"], [claim("It was Kintner.")], {"a": ""})
+    found = await find_answered(model, ["Who?"], [claim("It was Kintner.")], {"a": UNTITLED})
     assert found == ([answered], [False])
 
 
 async def test_the_sentence_behind_a_claim_that_failed_answers_nothing() -> None:
     model = TableEntailment(lambda text, _: 0.9 if SENTENCE in text else 0.3)
     said = [claim("It was Noble.", "unsupported")]
-    assert await find_answered(model, ["Who?"], said, {"a": ""}) == ([False], [False])
+    assert await find_answered(model, ["Who?"], said, {"a": UNTITLED}) == ([False], [False])
 
 
 @pytest.mark.parametrize(
@@ -62,5 +71,5 @@ async def test_a_claim_settles_a_question_for_yes_or_no_by_its_words(
     question: str, answered: bool
 ) -> None:
     said = [claim("Subletting is forbidden.")]
-    found = await find_answered(TableEntailment({}), [question], said, {"a": ""})
+    found = await find_answered(TableEntailment({}), [question], said, {"a": UNTITLED})
     assert found == ([answered], [False])
