@@ -27,6 +27,7 @@ from citeproof import (
     verify_with,
 )
 from citeproof.errors import InputError, PromptError, SettingsError
+from citeproof.graphs.calm import CaLMParameters
 from citeproof.graphs.proof import build_proof
 from citeproof.graphs.registry import METHODS
 from citeproof.memory.bank import Bank
@@ -73,6 +74,8 @@ def test_a_parameter_of_a_composed_graph(tools: Toolbox, bank: Bank) -> None:
         ({"max_trial": 0}, "Unknown parameter max_trial. Did you mean max_trials"),
         ({"xyzzy": 0}, "Unknown parameter xyzzy. Known: "),
         ({"k": 0}, "The parameter k cannot be 0: Input should be greater than or equal to 1"),
+        ("k=3", "The context of the run is not used: it is of type str"),
+        (CaLMParameters(), "The context of the run is not used: it is of type CaLMParameters"),
     ],
     ids=str,
 )

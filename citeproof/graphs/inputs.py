@@ -10,9 +10,10 @@ from langgraph.runtime import get_runtime
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from citeproof.errors import InputError
+from citeproof.errors import InputError, SettingsError
+from citeproof.parameters import Parameters, parameters_from
 
-__all__ = ["check_input"]
+__all__ = ["check_context", "check_input"]
 
 
 def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -> None:
@@ -42,6 +43,22 @@ def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -
         key = str(unknown[0])
         raise InputError(
             f"The input has an unknown key {key!r}", fix=_advice(key, shown, parameters)
+        )
+
+
+def check_context(context: object, parameters: type[Parameters]) -> None:
+    """Reject a context that holds no parameters of the graph, which would be ignored silently.
+
+    Raises:
+        SettingsError: The context is neither a dict nor the graph's parameters.
+    """
+    known = isinstance(context, Mapping) or parameters_from(context, parameters)
+    if context is not None and not known and not _in_a_run():
+        name = parameters.__name__
+        raise SettingsError(
+            "The context of the run is not used",
+            why=f"it is of type {type(context).__name__}",
+            fix=f'Pass a dict of parameters, such as {{"max_calls": 20}}, or {name}.',
         )
 
 

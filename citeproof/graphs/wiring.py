@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
 from langgraph.graph import END, START, StateGraph
@@ -17,7 +17,7 @@ from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.question_rewriter import QuestionRewriter
 from citeproof.errors import SettingsError
 from citeproof.graphs.finishing import finish_at
-from citeproof.graphs.inputs import check_input
+from citeproof.graphs.inputs import check_context, check_input
 from citeproof.parameters import Parameters, current_parameters, override_defaults
 from citeproof.state import Question
 from citeproof.text import snake_case
@@ -172,16 +172,23 @@ class MethodBuilder:
                 fix=f"Nodes of this graph: {', '.join(self.graph.nodes)}.",
             )
         graph = self.graph.compile(checkpointer=self._checkpointer, name=self._name)
+        return self._prepare(graph)
+
+    def _prepare(self, graph: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
         # In `batch` and in chains, langchain-core passes its own default of 25 steps to the graph
         # as if the caller had set it, and LangGraph's `ensure_config` takes any number for the
         # caller's. The wrapper removes that number, since ten claims take more steps.
         for way in ("stream", "astream"):
-            setattr(graph, way, self._check_input(_with_steps(getattr(graph, way))))
-        return graph
+            steps = (graph.config or {}).get("recursion_limit", STEPS)
+            setattr(graph, way, self._check_input(_with_steps(getattr(graph, way), steps)))
+        copy = graph.copy  # by which `with_config` makes a graph without the wrappers
+        graph.copy = lambda update=None: self._prepare(copy(update))
+        return cast("CompiledStateGraph[Any, Any, Any, Any]", graph)
 
     def _check_input(self, stream: Callable[..., Any]) -> Callable[..., Any]:
         def checked_stream(input: Any, *args: Any, **options: Any) -> Any:  # noqa: A002
             check_input(input, self._question, self.schema)
+            check_context(options.get("context"), self.schema)
             return stream(input, *args, **options)
 
         return checked_stream
@@ -212,11 +219,11 @@ def _name_of(node: Any) -> str:
     return snake_case(str(name))
 
 
-def _with_steps(stream: Callable[..., Any]) -> Callable[..., Any]:
+def _with_steps(stream: Callable[..., Any], steps: int) -> Callable[..., Any]:
     def checked_stream(input: Any, config: Any = None, **options: Any) -> Any:  # noqa: A002
         limit = (config or {}).get("recursion_limit", DEFAULT_RECURSION_LIMIT)
         if limit == DEFAULT_RECURSION_LIMIT:
-            config = {**(config or {}), "recursion_limit": STEPS}
+            config = {**(config or {}), "recursion_limit": steps}
         return stream(input, config, **options)
 
     return checked_stream
