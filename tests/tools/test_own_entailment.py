@@ -47,7 +47,7 @@ class Called:
         return contains(premise, hypothesis)
 
 
-@pytest.mark.parametrize("model", [contains, awaited, Plain(), Called()], ids=str)
+@pytest.mark.parametrize("model", [contains, awaited, Plain(), Called()])
 def test_functions_and_plain_objects_serve(model: Any) -> None:
     [claim] = ask(model).claims
     assert (claim.verdict.status, claim.verdict.score) == ("supported", 1.0)
@@ -96,7 +96,6 @@ class Wrong:
         (lambda *_: [{"label": "entailment"}], "lambda.*not 'list'. Return a number"),
         (Wrong(KeyError("gpu")), "wrong failed: KeyError: 'gpu'"),
     ],
-    ids=str,
 )
 def test_wrong_scores_are_told_of(model: Any, said: str) -> None:
     with pytest.raises(ModelError, match=said):
@@ -111,7 +110,7 @@ async def test_a_model_that_is_not_reached_is_an_outage() -> None:
     assert ask(down).claims[0].verdict.status == "unchecked"
 
 
-@pytest.mark.parametrize("model", ["local", 3, Plain, {"scores": contains}], ids=str)
+@pytest.mark.parametrize("model", ["local", 3, Plain, {"scores": contains}])
 def test_what_is_no_entailment_model_is_refused(model: Any) -> None:
     with pytest.raises(SettingsError, match="not an entailment model. Pass a function of premise"):
         tools_with(model)
