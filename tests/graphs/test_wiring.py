@@ -47,7 +47,8 @@ async def test_events_tell_the_run_in_order() -> None:
 
 @pytest.mark.parametrize("bound", [False, True])
 def test_a_callers_own_limit_of_steps_holds(bound: bool) -> None:
-    graph, config = build_vtg(script().toolbox()), RunnableConfig(recursion_limit=7)
+    graph: Any = build_vtg(script().toolbox())
+    config = RunnableConfig(recursion_limit=7)
     asked = {"question": "Who built the tower?"}
     with pytest.raises(GraphRecursionError):
         graph.with_config(config).invoke(asked) if bound else graph.invoke(asked, config)
@@ -57,7 +58,7 @@ def test_a_graph_with_a_config_takes_as_many_steps_and_checks_its_input() -> Non
     texts = [f"Part {n} of the tower was built in {1870 + n}." for n in range(9)]
     found = [passage(text, id=str(n)) for n, text in enumerate(texts)]
     long = Script([*texts, "DONE"], [[n] for n in range(1, 10)], passages={"": found})
-    graph = build_vtg(long.toolbox(), k=9, max_claims=9).with_config(tags=["a"])
+    graph: Any = build_vtg(long.toolbox(), k=9, max_claims=9).with_config(tags=["a"])
     [result] = graph.with_config(tags=["b"]).batch([{"question": "Which parts?"}])
     assert len(result["answer"].claims) == 9
     with pytest.raises(InputError, match="Did you mean 'question'"):
