@@ -433,7 +433,8 @@
     find(`#open-${name}`).addEventListener("click", () => {
       dialog.showModal();
       show[name]().catch((error) => {
-        find(".listed", dialog).replaceChildren(create("li", { role: "alert", textContent: explain(error) }));
+        const told = create("p", { role: "alert", textContent: explain(error) });
+        find(".listed", dialog).replaceChildren(create("li", {}, told));
       });
     });
     find(".close", dialog).addEventListener("click", () => dialog.close());
