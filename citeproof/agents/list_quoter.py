@@ -12,7 +12,6 @@ from citeproof.runtime.meter import note
 from citeproof.state import Update, WritingState, memory_passages
 from citeproof.tools.citations.lists import ItemList, lists_in
 from citeproof.tools.citations.marks import content
-from citeproof.tools.citations.quotes import DRAWN
 from citeproof.tools.entailment import Entailment, halfway
 from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.parts import question_parts
@@ -22,8 +21,6 @@ __all__ = ["ListQuoter"]
 
 _MOST = 15
 """Most items of a list that is an answer."""
-_LONGEST = 600
-"""Maximum length of an item, in characters."""
 _ASKER = content("can could do follow I me my need one our should use you your")
 """Words of a question that name nothing."""
 
@@ -46,34 +43,31 @@ class ListQuoter(Node):
         A list whose heading or introduction has no word of the question must surely answer.
         """
         question = state["question"]
-        if self.answerability is None or not asks_for_several(question):
+        asks_one = asks_for_several(question) and len(question_parts(question)) == 1
+        if self.answerability is None or not asks_one:
             return {}
-        numbers = {passage.id: number for number, passage in memory_passages(state).items()}
-        lists = [
-            one
-            for passage in memory_passages(state).values()
-            for one in lists_in(passage)
-            if _is_readable(one)
-        ]
-        if not lists or len(question_parts(question)) > 1:
+        memory = memory_passages(state)
+        found = ((number, one) for number, passage in memory.items() for one in lists_in(passage))
+        lists = [(number, one) for number, one in found if _is_readable(one)]
+        if not lists:
             return {}
         try:
             [scores] = await score_answers(
-                self.answerability, [question], [one.premise for one in lists]
+                self.answerability, [question], [one.premise for _, one in lists]
             )
         except VerifierOutageError as error:
             note(f"whether a list answers the question was not checked: {error}")
             return {}
         limit = self.answerability.threshold
         answering = [
-            (is_named, score, one)
-            for one, score in zip(lists, scores, strict=True)
+            (is_named, score, number, one)
+            for (number, one), score in zip(lists, scores, strict=True)
             if score >= (limit if (is_named := _is_named(one, question)) else halfway(limit))
         ]
         if not answering:
             return {}
-        *_, best = max(answering, key=lambda one: one[:2])
-        claims = [quote.claim(numbers[best.passage.id], IDENTICAL) for quote in best.quotes]
+        *_, number, best = max(answering, key=lambda one: one[:2])
+        claims = [quote.claim(number, IDENTICAL) for quote in best.quotes]
         for claim in claims:
             emit(ClaimDrafted(text=claim.text, trial=1))
             emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
@@ -88,8 +82,4 @@ def _is_named(one: ItemList, question: str) -> bool:
 
 
 def _is_readable(one: ItemList) -> bool:
-    """Whether an answer can show the list: it has neither drawings nor very long items."""
-    return len(one.items) <= _MOST and not any(
-        len(quote.text) > _LONGEST or DRAWN.search(quote.passage.text, quote.start, quote.end)
-        for quote in one.quotes
-    )
+    return len(one.items) <= _MOST and all(quote.is_readable for quote in one.quotes)

@@ -13,7 +13,7 @@ from citeproof.runtime.events import ClaimDrafted, ClaimVerified, emit
 from citeproof.runtime.meter import note
 from citeproof.state import Draft, DraftState, Update, number_passages
 from citeproof.tools.citations.marks import adds_nothing, content, supporting_sentence
-from citeproof.tools.citations.quotes import DRAWN, Quote, quotes_in
+from citeproof.tools.citations.quotes import Quote, quotes_in
 from citeproof.tools.entailment import Entailment, halfway
 from citeproof.tools.entailment.details import missing_code, missing_details
 from citeproof.tools.questions.answering import score_answers
@@ -56,8 +56,6 @@ Netherlands (0.84) is in serious doubt if the sentence that comes nearest names 
 _SHORT = 3
 """Fewest content words of a failed claim that gives way to a quote. "Open HomeBank." has two, and
 any sentence on opening something would do."""
-_LONGEST = 600
-"""Maximum length of a quote, in characters."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,6 @@ class Quoter(Node):
         )
         added = content(claim) - content(f"{question} {passage.title} use")
         limit = self.answerability.threshold if self.answerability else 0.0
-        checks = self.answerability is not None and self.check_answer
 
         def is_nearest(quote: Quote) -> bool:
             return bool(nearest) and quote.text.endswith(nearest)
@@ -140,7 +137,7 @@ class Quoter(Node):
             return len(added & content(quote.text)) >= _LEAST_SAID * len(added)
 
         def answers(quote: Quote, score: float) -> bool:
-            if is_failed and checks and ROW.match(quote.text):
+            if is_failed and self._judge is not None and ROW.match(quote.text):
                 return score >= limit
             if is_far:
                 return is_related(quote) and score >= halfway(limit)
@@ -165,10 +162,15 @@ class Quoter(Node):
 
         If answers are not checked, every text gets the threshold.
         """
-        if self.answerability is None or not self.check_answer:
+        if self._judge is None:
             return [self.answerability.threshold if self.answerability else 0.0 for _ in texts]
-        rows = await score_answers(self.answerability, question_parts(question), texts)
+        rows = await score_answers(self._judge, question_parts(question), texts)
         return [max(some) for some in zip(*rows, strict=True)]
+
+    @property
+    def _judge(self) -> Entailment | None:
+        """The model that scores answers, if they are checked."""
+        return self.answerability if self.check_answer else None
 
 
 def _sums_up(added: Set[str], passage: Passage) -> bool:
@@ -192,9 +194,8 @@ def _useful(passage: Passage, claim: str, accepted: Sequence[str]) -> Iterator[Q
     """
     for quote in _quotes(passage, accepted):
         if (
-            len(quote.text) <= _LONGEST
+            quote.is_readable
             and len(quote.text.split()) >= _FEWEST
-            and not DRAWN.search(passage.text, quote.start, quote.end)
             and not _ANNOUNCES.search(quote.text)
             and not missing_code(quote.text, claim)
             and not adds_nothing(quote.text, accepted)

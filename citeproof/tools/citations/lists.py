@@ -13,9 +13,7 @@ from citeproof.types import Passage
 __all__ = ["ItemList", "lists_in"]
 
 _LINE = re.compile(r"[^\n]*\n?")
-_ITEM = re.compile(
-    r"(?P<indent>[ \t]*)(?:\d{1,3}[.)]|\([a-z\d]{1,2}\)|[a-z][.)]|[-*+•◦‣▪●–])\s+(?=\S)"
-)
+_ITEM = re.compile(r"[ \t]*(?:\d{1,3}[.)]|\([a-z\d]{1,2}\)|[a-z][.)]|[-*+•◦‣▪●–])\s+(?=\S)")
 _ENDS = re.compile(r"[.!?:;,…。：][\"'”’»)]*\Z")
 _FEWEST = 2
 """Fewest items of a list."""
@@ -62,8 +60,8 @@ class ItemList(NamedTuple):
 def lists_in(passage: Passage) -> Iterator[ItemList]:
     """Yield the lists of a passage, in order.
 
-    Lines that are indented more than an item belong to it, as does the rest of a
-    wrapped line, unless it begins with a capital.
+    Lines that are indented more than an item belong to it, as does the rest of a wrapped line,
+    unless it begins with a capital.
     """
     items: list[Quote] = []
     indent, before, is_cut = 0, 0, False

@@ -10,9 +10,10 @@ from citeproof.tools.citations.marks import quotation
 from citeproof.tools.sentences import LIST_ITEM, ROW, Span, split, starts, words
 from citeproof.types import Citation, Claim, Passage, Verdict
 
-DRAWN = re.compile(r"[-=_~]{4,}|\S(?: {3,}|\t+ *)\S")
+_DRAWN = re.compile(r"[-=_~]{4,}|\S(?: {3,}|\t+ *)\S")
 """Matches a table or picture drawn with characters, which a line of an answer cannot show."""
-
+_LONGEST = 600
+"""Maximum length of a quote in an answer, in characters."""
 _MOST_CONTEXT = 2
 """Most sentences that are quoted before one that depends on them."""
 
@@ -61,6 +62,12 @@ class Quote(NamedTuple):
         """The quote as a model reads it, after the passage's title and the heading."""
         text = "\n".join(filter(None, (self.heading, self.text)))
         return self.passage.model_copy(update={"text": text}).premise
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether a line of an answer can show the quote: it is neither drawn nor very long."""
+        drawn = _DRAWN.search(self.passage.text, self.start, self.end)
+        return drawn is None and len(self.text) <= _LONGEST
 
     def claim(self, number: int, verdict: Verdict) -> Claim:
         """Return the quote as a claim that cites its passage by this number."""

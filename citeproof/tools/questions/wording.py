@@ -20,11 +20,11 @@ _ASKER = {"my": "your", "our": "your", "I": "you", "we": "you", "me": "you", "am
 _OF_ASKER = re.compile(rf"\b(?:{'|'.join(_ASKER)})\b")
 _ASKS_LIST = re.compile(r"\s*what are the ([^?.,:]{3,80}?)\s*\?\s*$", re.IGNORECASE)
 """A question to which a small model replies that there are such things."""
-_AUXILIARY = r"(?:is|was|has|does|this|its|as|us)\b"
+_NO_PLURAL = r"(?:is|was|has|does|this|its|as|us)\b"
 _ASKS_SEVERAL = re.compile(
     rf"\s*(?:what (?:are|were)\b|(?:list|name|enumerate) (?!of\b)"
-    rf"|(?:what|which) (?:(?!{_AUXILIARY})[\w-]+ ){{0,3}}?"
-    rf"(?!{_AUXILIARY})(?:[\w-]+[^\W_sui]s|people)\b"
+    rf"|(?:what|which) (?:(?!{_NO_PLURAL})[\w-]+ ){{0,3}}?"
+    rf"(?!{_NO_PLURAL})(?:[\w-]+[^\W_sui]s|people)\b"
     r"|what (?:can|could|may|must|should|do) (?:I|we|you|one|\w+s)\b"
     r"|what (?:is|was) (?:\w+ )?(?:included|needed|required|allowed|forbidden|covered)\b"
     r"|what (?:does|did) .{2,60} (?:include|contain|consist of|cover|comprise|need|require)\b)",
