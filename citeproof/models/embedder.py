@@ -18,7 +18,7 @@ from citeproof.models.heap import trim_heap
 from citeproof.models.lanes import in_lanes, lanes_of, take_turns
 from citeproof.models.manifest import MINILM
 from citeproof.models.precision import half_precision, pack_weights
-from citeproof.models.progress import Progress, without_bars
+from citeproof.models.progress import Progress, quiet_loading
 from citeproof.paths import expand
 from citeproof.settings import EmbeddingSettings, ModelSettings
 
@@ -169,7 +169,7 @@ def _load(source: str, offline: bool) -> Any:
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     from sentence_transformers import SentenceTransformer
 
-    with without_bars():
+    with quiet_loading():
         model = SentenceTransformer(source, local_files_only=offline)
     pack_weights(model)
     take_turns(model)

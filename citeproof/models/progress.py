@@ -33,15 +33,21 @@ def announce(label: str, total: int) -> str:
 
 
 @contextmanager
-def without_bars() -> Iterator[None]:
-    """Keep transformers from drawing "Loading weights" bars over the caller's output."""
+def quiet_loading() -> Iterator[None]:
+    """Keep libraries that load a model from writing between the caller's output.
+
+    transformers draws bars, and the hub's client tells of each retry before it raises an error.
+    """
+    from huggingface_hub.utils import logging as hub_logging
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
+    shown, told = logging.is_progress_bar_enabled(), hub_logging.get_verbosity()
     logging.disable_progress_bar()
+    hub_logging.set_verbosity_error()
     try:
         yield
     finally:
+        hub_logging.set_verbosity(told)
         if shown:
             logging.enable_progress_bar()
 

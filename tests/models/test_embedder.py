@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
+import huggingface_hub.constants
 import pytest
 
 from citeproof.errors import MissingExtraError, ModelError
@@ -123,6 +124,19 @@ def test_a_model_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = load_embedder(EmbeddingSettings(model="some/model"), ModelSettings())
     with pytest.raises(ModelError, match=r"some/model cannot be loaded: no file named model\."):
         embedder.embed_query("x")
+
+
+def test_a_hub_that_does_not_answer_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    nowhere = "http://127.0.0.1:9"
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", nowhere)
+    template = f"{nowhere}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr(huggingface_hub.constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with pytest.raises(ModelError, match="org/none cannot be loaded"):
+        load_embedder(EmbeddingSettings(model="org/none"), ModelSettings()).embed_query("x")
+    assert capfd.readouterr() == ("", "")
 
 
 def test_settings_choose_the_model(

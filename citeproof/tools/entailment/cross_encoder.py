@@ -15,7 +15,7 @@ from citeproof.models.heap import trim_heap
 from citeproof.models.lanes import in_lanes, take_turns
 from citeproof.models.mpnet import lean_attention
 from citeproof.models.precision import half_precision, has_half_precision, pack_weights
-from citeproof.models.progress import without_bars
+from citeproof.models.progress import quiet_loading
 from citeproof.tools.entailment.base import Pair, Score
 from citeproof.tools.entailment.batcher import Batcher
 from citeproof.tools.entailment.labels import contradiction_index, entailment_index
@@ -177,7 +177,7 @@ def _load_anew(source: str, name: str, *, offline: bool) -> Any:
         from sentence_transformers import CrossEncoder as Encoder
     what = f"The entailment model {name!r} cannot be loaded"
     fix = "Name a cross-encoder of the hub, or a folder, in entailment.model."
-    with ModelError.unless_loaded(what, fix), without_bars():
+    with ModelError.unless_loaded(what, fix), quiet_loading():
         encoder = Encoder(source, local_files_only=offline)
     lean_attention(encoder.model)
     pack_weights(encoder.model)

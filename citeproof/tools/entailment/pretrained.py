@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.errors import MissingExtraError, ModelError
-from citeproof.models.progress import without_bars
+from citeproof.models.progress import quiet_loading
 from citeproof.tools.entailment.presets import Preset
 
 
@@ -54,7 +54,7 @@ def load_preset(preset: Preset, source: str, *, offline: bool) -> tuple[Any, Any
         "folder which published verifier it holds."
     )
     what = f"The entailment model {source!r} cannot be loaded"
-    with ModelError.unless_loaded(what, fix), without_bars():
+    with ModelError.unless_loaded(what, fix), quiet_loading():
         model, tokenizer = read(preset, source, transformers, offline)
     return _place(model), tokenizer
 
