@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -38,18 +39,18 @@ def quiet_loading() -> Iterator[None]:
 
     transformers draws bars, and the hub's client tells of each retry before it raises an error.
     """
-    from huggingface_hub.utils import logging as hub_logging
-    from transformers.utils import logging
+    from transformers.utils import logging as bars
 
-    shown, told = logging.is_progress_bar_enabled(), hub_logging.get_verbosity()
-    logging.disable_progress_bar()
-    hub_logging.set_verbosity_error()
+    hub = logging.getLogger("huggingface_hub")
+    shown, level = bars.is_progress_bar_enabled(), hub.level
+    bars.disable_progress_bar()
+    hub.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        hub_logging.set_verbosity(told)
+        hub.setLevel(level)
         if shown:
-            logging.enable_progress_bar()
+            bars.enable_progress_bar()
 
 
 @contextmanager
