@@ -1,13 +1,16 @@
 """Measures the entailment tool: its speed against a plain loop, and its calibration.
 
     python benchmarks/entailment.py speed --pool POOL.jsonl --set QUESTIONS.jsonl
+    python benchmarks/entailment.py scoring --pool POOL.jsonl --pairs 200
     python benchmarks/entailment.py band --set PAIRS.jsonl:300 --set … [--model FOLDER]
         --out SCORES.jsonl
     python benchmarks/entailment.py diagram --set SCORES.jsonl --out DIAGRAM.svg
 
 `speed` scores 1,000 pairs as VTG asks for them, with the repetitions of its two tiers and of its
 simplifier, with the same model: once through the tool and once one pair at a time in full
-precision. It prints the ratio within this run. `band` writes the scores that `training/ship.py`
+precision. It prints the ratio within this run. `scoring` does the same for the metrics of answers,
+which the tool scores all at once: four sentences each with two or three citations, of which some
+are needed, and some wrong. `band` writes the scores that `training/ship.py`
 fits the cascade on. `diagram` draws how often pairs of a score are entailed, from the scores of
 `band` or of `verifiers.py`, which measures how good a model is.
 """
@@ -20,23 +23,29 @@ import json
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from common import drawing
 
-from citeproof import Settings
+from citeproof import Passage, Settings
+from citeproof.evaluation.examples import Example, Scores
+from citeproof.evaluation.results import Result
+from citeproof.evaluation.scoring import score
 from citeproof.models.entailment import calibration, entailment_folder
-from citeproof.tools.entailment import Pair
+from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.labels import entailment_index
 from citeproof.tools.entailment.opening import open_entailment
 from citeproof.tools.entailment.windows import windows
+from citeproof.tools.sentences import split
 from training import measure
 from training.rows import lines, sample
+
+T = TypeVar("T")
 
 
 def no_judge() -> Any:
@@ -76,7 +85,7 @@ class PlainLoop:
     elsewhere, they would be different inputs.
     """
 
-    name = "plain"
+    name, place = "plain", ""
 
     def __init__(self, folder: str, threshold: float) -> None:
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -109,18 +118,10 @@ class PlainLoop:
 
 def speed(arguments: argparse.Namespace) -> None:
     """Print the ratio, and how often both agree."""
-    folder = entailment_folder(Settings.load().models)
     pairs = vtg_pairs(arguments.pool, Path(arguments.set[0]), arguments.pairs)
-    settings = Settings.load(entailment={"kind": "cross-encoder"})
-    tool = open_entailment(settings.entailment, no_judge, settings.models)
-    asyncio.run(tool.scores([Pair("Warm.", "Warm.")]))
-    begun = time.perf_counter()
-    ours = asyncio.run(tool.scores(pairs))
-    seconds = time.perf_counter() - begun
-    loop = PlainLoop(str(folder), tool.threshold)
-    begun = time.perf_counter()
-    plain = asyncio.run(loop.scores(pairs))
-    plain_seconds = time.perf_counter() - begun
+    tool, loop = both_ways()
+    ours, seconds = took(tool.scores(pairs))
+    plain, plain_seconds = took(loop.scores(pairs))
     alike = sum(
         (a >= tool.threshold) == (b >= tool.threshold) for a, b in zip(ours, plain, strict=True)
     )
@@ -129,6 +130,62 @@ def speed(arguments: argparse.Namespace) -> None:
         f"precision {plain_seconds:.1f} s: {plain_seconds / seconds:.1f} times as fast; "
         f"{alike / len(pairs):.1%} of the decisions agree"
     )
+
+
+def scoring(arguments: argparse.Namespace) -> None:
+    """Print the ratio, and how often both give an answer the same scores."""
+    items = cited_answers(lines(arguments.pool)[:4000], arguments.pairs)
+    tool, loop = both_ways()
+    ours, seconds = took(score(items, tool))
+
+    async def one_by_one() -> list[Scores]:
+        return [found for item in items for found in await score([item], loop)]
+
+    plain, plain_seconds = took(one_by_one())
+    same = sum(one == other for one, other in zip(ours, plain, strict=True))
+    print(
+        f"{len(items)} answers: {seconds:.1f} s, one by one in full precision "
+        f"{plain_seconds:.1f} s: {plain_seconds / seconds:.1f} times as fast; "
+        f"the scores of {same} are identical"
+    )
+
+
+def both_ways() -> tuple[Entailment, PlainLoop]:
+    """The tool, with its model loaded, and the loop."""
+    settings = Settings.load(entailment={"kind": "cross-encoder"})
+    tool = open_entailment(settings.entailment, no_judge, settings.models)
+    asyncio.run(tool.scores([Pair("Warm.", "Warm.")]))
+    return tool, PlainLoop(str(entailment_folder(settings.models)), tool.threshold)
+
+
+def took(work: Coroutine[Any, Any, T]) -> tuple[T, float]:
+    """A result, and the seconds until it was there."""
+    begun = time.perf_counter()
+    return asyncio.run(work), time.perf_counter() - begun
+
+
+def cited_answers(rows: list[Any], count: int) -> list[tuple[Example, Result]]:
+    """Answers to no particular question, each over five passages of its own."""
+    rng = random.Random(0)
+
+    def sentence(row: Any) -> str:
+        span = rng.choice(split(row["text"]))
+        return str(row["text"][span.start : span.end]).rstrip(".!?")
+
+    def statement(read: list[Any]) -> str:
+        cited = rng.sample(range(5), rng.choice((2, 2, 3)))
+        other = next(n for n in range(5) if n not in cited)
+        said = " and ".join(sentence(read[n]) for n in rng.choice([cited[:1], cited[:2], [other]]))
+        return f"{said} {''.join(f'[{n + 1}]' for n in cited)}."
+
+    items = []
+    for number in range(count):
+        read = rng.sample(rows, 5)
+        example = Example(id=str(number), question="What is known?", task="eli5")
+        text = " ".join(statement(read) for _ in range(4))
+        docs = tuple(Passage(id=r["id"], title=r["title"], text=r["text"]) for r in read)
+        items.append((example, Result(id=example.id, question="", output=text, docs=docs)))
+    return items
 
 
 def band(arguments: argparse.Namespace) -> None:
@@ -174,14 +231,16 @@ def diagram(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["speed", "band", "diagram"])
+    parser.add_argument("what", choices=["speed", "scoring", "band", "diagram"])
     parser.add_argument("--pool", type=Path, help="passages as JSON lines")
-    parser.add_argument("--set", action="append", required=True, help="FILE or FILE:COUNT")
-    parser.add_argument("--pairs", type=int, default=1000)
+    parser.add_argument("--set", action="append", help="FILE or FILE:COUNT")
+    parser.add_argument("--pairs", type=int, default=1000, help="or answers, for `scoring`")
     parser.add_argument("--model", help="a cross-encoder folder instead of the shipped model")
     parser.add_argument("--out", type=Path, help="file to append scores to, or of the drawing")
     arguments = parser.parse_args()
-    {"speed": speed, "band": band, "diagram": diagram}[arguments.what](arguments)
+    {"speed": speed, "scoring": scoring, "band": band, "diagram": diagram}[arguments.what](
+        arguments
+    )
 
 
 if __name__ == "__main__":

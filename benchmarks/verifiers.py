@@ -23,18 +23,19 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from statistics import fmean
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import common
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import track
 
 from citeproof.console.arguments import read_arguments
 from citeproof.console.verifier import open_verifier
-from citeproof.errors import CiteproofError, InputError, MissingExtraError
 from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.cache import CachedEntailment
 from training import measure
@@ -79,13 +80,8 @@ class Scored(NamedTuple):
     """Pairs a second; NaN if all scores were saved before."""
 
 
-async def score(model: Entailment, sets: Sets, kept: Path, bar: Progress) -> dict[str, Scored]:
-    """Score all sets, in batches that are saved immediately.
-
-    Raises:
-        ModelError: The model is not available, or does not answer.
-        StoreError: The file of saved scores cannot be used.
-    """
+async def score(model: Entailment, sets: Sets, kept: Path) -> dict[str, Scored]:
+    """Score all sets, in batches that are saved immediately."""
     found: dict[str, Scored] = {}
     for name, rows in sets.items():
         timed = Timed(model)
@@ -93,12 +89,10 @@ async def score(model: Entailment, sets: Sets, kept: Path, bar: Progress) -> dic
         pairs = [Pair(row.premise, row.hypothesis) for row in rows]
         # By length for even batches; the longest first, so that a lack of memory shows at once.
         distinct = sorted(dict.fromkeys(pairs), key=lambda pair: len(pair.premise), reverse=True)
-        task = bar.add_task(name, total=len(distinct))
         known: dict[Pair, float] = {}
-        for begin in range(0, len(distinct), BATCH):
+        for begin in track(range(0, len(distinct), BATCH), name, console=Console(stderr=True)):
             batch = distinct[begin : begin + BATCH]
             known |= zip(batch, await cached.scores(batch), strict=True)
-            bar.advance(task, len(batch))
         speed = timed.pairs / timed.seconds if timed.seconds else math.nan
         found[name] = Scored([known[pair] for pair in pairs], speed)
     return found
@@ -106,57 +100,44 @@ async def score(model: Entailment, sets: Sets, kept: Path, bar: Progress) -> dic
 
 def write(path: Path, verifier: str, sets: Sets, found: Mapping[str, Scored]) -> None:
     """Write scores and labels as JSON lines, without the texts."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
         for name, rows in sets.items():
             for row, own in zip(rows, found[name].scores, strict=True):
-                line: dict[str, Any] = {"verifier": verifier, "set": name, "source": row.source}
+                line: dict[str, object] = {"verifier": verifier, "set": name, "source": row.source}
                 line |= {"group": row.group, "entailed": row.entailed, "score": own}
                 file.write(json.dumps(line) + "\n")
 
 
-def table(sets: Sets, scored: Mapping[str, Scored], threshold: float) -> str:
+def table(sets: Sets, scored: Mapping[str, Scored], threshold: float) -> list[str]:
     """A Markdown table with a row for each set, and one for their means."""
-    found: list[list[float]] = []
-    lines = [_line(HEAD), _line(["---"] * len(HEAD))]
+    found, lines = [], []
     for name, rows in sets.items():
         values, truths = measure.by_group(rows, scored[name].scores)
         quality = measure.quality(values, truths, threshold)
-        numbers = [quality.false_proofs, quality.balanced, quality.best, quality.area]
-        numbers += [quality.error, scored[name].speed]
-        found.append(numbers)
-        counts = [str(quality.pairs), str(sum(truths)), str(quality.proved)]
-        lines.append(_line([name, *counts, *_shown(numbers, f" ({quality.best_threshold:.2f})")]))
+        shares = [quality.false_proofs, quality.balanced, quality.best, quality.area]
+        found.append([*shares, quality.error, scored[name].speed])
+        cells = _shown(found[-1])
+        cells[2] += f" ({quality.best_threshold:.2f})"
+        lines.append([name, quality.pairs, sum(truths), quality.proved, *cells])
     if len(found) > 1:
-        means = [_mean(column) for column in zip(*found, strict=True)]
-        lines.append(_line(["**mean**", "", "", "", *_shown(means, "")]))
-    return "\n".join(lines)
+        known = [[n for n in column if math.isfinite(n)] for column in zip(*found, strict=True)]
+        means = _shown([fmean(column) if column else math.nan for column in known])
+        lines.append(["**mean**", "", "", "", *means])
+    return common.table(HEAD, lines)
+
+
+def _shown(numbers: Sequence[float]) -> list[str]:
+    """Numbers as text: shares with three digits, the last, a speed, with one."""
+    shown = [*(f"{n:.3f}" for n in numbers[:-1]), f"{numbers[-1]:.1f}"]
+    return [text if math.isfinite(n) else "–" for n, text in zip(numbers, shown, strict=True)]
 
 
 def aggrefact(split: str, count: int | None) -> dict[str, list[Row]]:
-    """LLM-AggreFact, by data set.
+    """The first rows of each data set of LLM-AggreFact, whose terms must be accepted on the hub."""
+    from datasets import load_dataset
 
-    Args:
-        split: `dev` or `test`.
-        count: Number of rows of each data set, from its start; by default all.
-
-    Raises:
-        MissingExtraError: The library `datasets` is not installed.
-        InputError: The hub cannot be reached, or refuses the set.
-    """
-    with MissingExtraError.unless_installed("datasets", "LLM-AggreFact cannot be read"):
-        from datasets import load_dataset
-    try:
-        rows = load_dataset(AGGREFACT, split=split)
-    except Exception as error:  # the library lets errors of its dependencies through
-        raise InputError(
-            "LLM-AggreFact cannot be fetched",
-            why=f"{AGGREFACT}: {(str(error).splitlines() or [type(error).__name__])[0]}",
-            fix="Accept its terms on the Hugging Face hub, log in with `hf auth login`, and try "
-            "again with access to the hub, or name files with --pairs.",
-        ) from error
     sets: dict[str, list[Row]] = {}
-    for row in rows:
+    for row in load_dataset(AGGREFACT, split=split):
         kept = sets.setdefault(str(row["dataset"]), [])
         if count is None or len(kept) < count:
             label = "entailed" if row["label"] == 1 else "not_entailed"
@@ -164,54 +145,8 @@ def aggrefact(split: str, count: int | None) -> dict[str, list[Row]]:
     return sets
 
 
-def read(entries: Iterable[str]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the set of each file of pairs, named by the file's stem.
-
-    Raises:
-        InputError: A file cannot be read, or a line is not a pair.
-    """
-    for entry in entries:
-        try:
-            name, rows = sample(entry)
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"{entry} cannot be read",
-                why=str(error),
-                fix="Name a file of labelled pairs as JSON lines, or FILE:COUNT for a part of it.",
-            ) from error
-        if not rows:
-            raise InputError(f"{entry} holds no pairs", fix="Name another file.")
-        yield name, rows
-
-
-def run(arguments: argparse.Namespace, out: Console, err: Console) -> None:
-    """Score what is missing, and print the table."""
-    settings, others = read_arguments(arguments.config, arguments.set)
-    if others:
-        raise InputError(
-            f"There is no setting {next(iter(others))}",
-            fix="Write --set entailment.model=NAME.",
-        )
-    sets = dict(read(arguments.pairs))
-    if arguments.aggrefact:
-        sets |= aggrefact(arguments.aggrefact, arguments.count)
-    if not sets:
-        raise InputError("No pairs are named", fix="Name them with --pairs or --aggrefact.")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with open_verifier(settings, err) as entailment:
-        with Progress(*columns, TimeRemainingColumn(), console=err) as bar:
-            kept = arguments.out.with_suffix(".sqlite")
-            found = asyncio.run(score(entailment, sets, kept, bar))
-        write(arguments.out, entailment.name, sets, found)
-        told = f"`{entailment.name}`, threshold {entailment.threshold:.3g}"
-        text = f"{told}\n\n{table(sets, found, entailment.threshold)}"
-    out.print(text, markup=False, soft_wrap=True, highlight=False)
-    if arguments.table is not None:
-        arguments.table.write_text(f"{text}\n", encoding="utf-8")
-
-
 def main() -> None:
-    """Run the benchmark, and report an error in one line."""
+    """Score what is missing, and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--pairs", action="append", default=[], help="FILE or FILE:COUNT")
     parser.add_argument("--aggrefact", choices=["dev", "test"], help="a split of LLM-AggreFact")
@@ -220,32 +155,20 @@ def main() -> None:
     parser.add_argument("--config", type=Path, help="a settings file")
     parser.add_argument("--out", type=Path, required=True, help="file for the scores, JSON lines")
     parser.add_argument("--table", type=Path, help="also write the table to this file")
-    err = Console(stderr=True)
-    try:
-        run(parser.parse_args(), Console(), err)
-    except CiteproofError as error:
-        err.print(f"{error}", style="red", markup=False, soft_wrap=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        err.print("Interrupted. Repeat the command to continue where it stopped.")
-        sys.exit(130)
-
-
-def _shown(numbers: Sequence[float], best: str) -> list[str]:
-    """Numbers as text: shares with three digits, the last, a speed, with one."""
-    shown = [f"{n:.3f}" if math.isfinite(n) else "–" for n in numbers[:-1]]
-    shown[2] += best
-    speed = numbers[-1]
-    return [*shown, f"{speed:.1f}" if math.isfinite(speed) else "–"]
-
-
-def _mean(column: Sequence[Any]) -> float:
-    known = [value for value in column if math.isfinite(value)]
-    return sum(known) / len(known) if known else math.nan
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    given = parser.parse_args()
+    settings, others = read_arguments(given.config, given.set)
+    sets = dict(map(sample, given.pairs))
+    if given.aggrefact:
+        sets |= aggrefact(given.aggrefact, given.count)
+    if others or not sets:
+        parser.error(f"no setting: {', '.join(others)}" if others else "no pairs are named")
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    kept = given.out.with_suffix(".sqlite")
+    with open_verifier(settings, Console(stderr=True)) as entailment:
+        found = asyncio.run(score(entailment, sets, kept))
+        write(given.out, entailment.name, sets, found)
+        told = f"`{entailment.name}`, threshold {entailment.threshold:.3g}"
+        common.write(given.table, [told, "", *table(sets, found, entailment.threshold)])
 
 
 if __name__ == "__main__":

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-import runpy
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -287,30 +284,3 @@ def test_nothing_heavy_is_loaded_with_the_module() -> None:
         "sys.exit(bool({'torch', 'rouge_score', 'nltk', 'transformers'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_the_benchmark_compares_like_with_like(tmp_path: Path) -> None:
-    """On a pool of ten passages: fewer and larger calls, and the same verdicts and scores."""
-    pool = tmp_path / "pool.jsonl"
-    rows = [
-        {"id": str(n), "title": f"T{n}", "text": f"It is {n}. Once it was {n + 20}."}
-        for n in range(10)
-    ]
-    pool.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-
-    def numbers(premise: str, hypothesis: str) -> float:
-        said, claimed = (set(re.findall(r"\d+", text)) for text in (premise, hypothesis))
-        return float(claimed <= said)
-
-    benchmark = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "scoring.py"))
-    items = benchmark["made"](pool, 12)
-    told = benchmark["compare"](items, TableEntailment(numbers), "corrected")
-    counted = re.fullmatch(
-        r"12 answers, corrected, table: (\d+) pairs in 3 calls .* s, (\d+) one by one .* "
-        r"(\d+) of \3 verdicts and the scores of 12 of 12 answers identical",
-        told,
-    )
-    assert counted, told
-    assert 48 < int(counted[1]) <= int(counted[2])
-    means = aggregate(benchmark["asyncio"].run(score(items, TableEntailment(numbers))))
-    assert 0 < means["citation_precision"] < means["citation_recall"] < 1
