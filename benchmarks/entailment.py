@@ -37,6 +37,7 @@ from citeproof.evaluation.results import Result
 from citeproof.evaluation.scoring import score
 from citeproof.models.entailment import calibration, entailment_folder
 from citeproof.tools.entailment import Entailment, Pair
+from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.labels import entailment_index
 from citeproof.tools.entailment.opening import open_entailment
@@ -151,11 +152,10 @@ def scoring(arguments: argparse.Namespace) -> None:
 
 
 def both_ways() -> tuple[Entailment, PlainLoop]:
-    """The tool, with its model loaded, and the loop."""
-    settings = Settings.load(entailment={"kind": "cross-encoder"})
-    tool = open_entailment(settings.entailment, no_judge, settings.models)
-    asyncio.run(tool.scores([Pair("Warm.", "Warm.")]))
-    return tool, PlainLoop(str(entailment_folder(settings.models)), tool.threshold)
+    """The shipped model in the tool, loaded and with its cache, and in the loop."""
+    folder, threshold = str(entailment_folder(Settings.load().models)), calibration().threshold
+    asyncio.run((encoder := CrossEncoder(folder, threshold)).scores([Pair("Warm.", "Warm.")]))
+    return CachedEntailment(encoder), PlainLoop(folder, threshold)
 
 
 def took(work: Coroutine[Any, Any, T]) -> tuple[T, float]:
