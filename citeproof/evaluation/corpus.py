@@ -25,12 +25,9 @@ _CANDIDATES = 100
 
 
 class DocumentSearch:
-    """A retriever that can also search a question's documents, in the same way as an index.
+    """Searches with a retriever, and in a question's documents in the same way.
 
-    Args:
-        retriever: The retriever for questions without documents.
-        embeddings: The embedding model; without it documents are searched by their words only.
-        kind: How documents are searched.
+    Without an embedding model, documents are searched by their words only.
     """
 
     def __init__(self, retriever: Retriever, embeddings: Embeddings | None, kind: Kind) -> None:
@@ -84,10 +81,6 @@ async def choose_gold(tools: Toolbox, examples: Sequence[Example], k: int) -> li
     """Return the examples, each with the k documents that cover most of its answers or claims.
 
     For an example without documents, they are chosen from what the retriever finds.
-
-    Raises:
-        RetrievalError: The retriever failed.
-        ModelError: The entailment model cannot be loaded.
     """
     found = []
     for example in examples:

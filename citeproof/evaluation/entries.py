@@ -80,11 +80,7 @@ class Entry:
 
 
 async def read_entries(paths: Sequence[Path]) -> list[Entry]:
-    """Read runs with their saved scores, or with metrics that need no entailment model.
-
-    Raises:
-        InputError: A run cannot be read.
-    """
+    """Read runs with their saved scores, or with metrics that need no entailment model."""
     runs = [open_run(path) for path in paths]
     return [
         Entry(number, name, run, await _cards(run), estimate_all(_costs(run.results)))

@@ -105,20 +105,12 @@ class Manifest(BaseModel, frozen=True, extra="forbid"):
     totals: Totals = Totals()
 
     def write(self, folder: Path) -> None:
-        """Write the manifest to a run's folder.
-
-        Raises:
-            InputError: The folder cannot be written.
-        """
+        """Write the manifest to a run's folder."""
         write_whole(folder / "manifest.json", self.model_dump_json(indent=2) + "\n")
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Read the manifest in a run's folder; None if there is none.
-
-    Raises:
-        InputError: The file cannot be read, or is not a manifest.
-    """
+    """Read the manifest in a run's folder; None if there is none."""
     path = folder / "manifest.json"
     if not path.exists():
         return None
@@ -127,11 +119,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def require_manifest(folder: Path, instead: str = "") -> Manifest:
-    """Read the manifest in a run's folder; `instead` tells the user what else can be named.
-
-    Raises:
-        InputError: There is no manifest, or it cannot be read.
-    """
+    """Read the manifest in a run's folder; an error says what else to name (`instead`)."""
     if (manifest := read_manifest(folder) if is_folder(folder) else None) is None:
         raise InputError(
             f"{folder} is no run",
@@ -179,10 +167,7 @@ def current_time() -> datetime:
 
 
 def hash_prompts(replaced: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the sha256 of each file in `citeproof/prompts/` and its subfolders.
-
-    If a prompt is replaced, the hash is that of the replacement.
-    """
+    """Return the sha256 of each file in `citeproof/prompts/`, or of the text that replaces it."""
     folder = Path(str(files("citeproof.prompts")))
     packaged = {
         path.relative_to(folder).as_posix(): hash_file(path)
@@ -197,11 +182,7 @@ def hash_prompts(replaced: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def hash_file(path: Path) -> str:
-    """Return the sha256 of a file; empty if there is no such file.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+    """Return the sha256 of a file; empty if there is no such file."""
     if not path.is_file():
         return ""
     with file_errors(path, "read"), path.open("rb") as file:

@@ -35,11 +35,7 @@ class Shard(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `2/4`, the second of four.
-
-        Raises:
-            InputError: The text does not have this form, or there is no such part.
-        """
+        """Read `2/4`, the second of four."""
         found = re.fullmatch(r"(\d+)/(\d+)", text)
         number, parts = (int(part) for part in found.groups()) if found else (0, 0)
         if not 1 <= number <= parts:
@@ -60,12 +56,6 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
     Args:
         folders: Folders of runs, which are not changed.
         out: A new or empty folder.
-
-    Returns:
-        The manifest of the merged run.
-
-    Raises:
-        InputError: A folder is not a run, the configurations differ, or `out` cannot be used.
     """
     out = expand(out)
     if not folders:

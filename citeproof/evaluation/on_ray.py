@@ -32,9 +32,7 @@ def on_ray(
         with on_ray(open_graph, RaySettings(actors=4)) as graph:
             await run(graph, "vtg", examples, Path("runs/vtg"))
 
-    Args:
-        open_graph: Called without arguments in each actor; opens tools and builds the graph.
-        settings: The `[ray]` section.
+    Each actor calls `open_graph`, which opens tools and builds the graph.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -86,11 +84,7 @@ class _Spread:
 def method_on_ray(
     actors: Actors[Toolbox], method: str, parameters: Mapping[str, Any], settings: Settings
 ) -> tuple[Answerer, About]:
-    """Return a method that answers in actors opened with `open_tools(settings)`, and their facts.
-
-    Raises:
-        CiteproofError: The tools cannot be opened.
-    """
+    """Return a method that answers in actors opened with `open_tools`, and their facts."""
     known = parameters_of(find_method(method).sketch(**parameters))
     about = actors.submit(describe_tools, known, settings).result()
     return _Spread(actors, partial(_by_method, dict(parameters)), known, about.cases), about

@@ -41,14 +41,7 @@ class Report:
         return [name for name in names if any(name in e.card.metrics for e in self.entries)]
 
     def only(self, columns: Collection[str]) -> Report:
-        """Return the same comparison with only these metrics and costs.
-
-        Args:
-            columns: Names in `COLUMNS`. A note lists those that no run has.
-
-        Raises:
-            InputError: A name is unknown, or there are none.
-        """
+        """Return the comparison with only these `COLUMNS`; a note lists those that no run has."""
         unknown = [name for name in columns if name not in COLUMNS]
         if unknown or not columns:
             raise InputError(
@@ -60,9 +53,7 @@ class Report:
     def series(self, metric: str, cost: str = "tokens") -> list[Series]:
         """Return a metric against the cost of an answer, with a point for each run that has both.
 
-        Args:
-            metric: A name in `METRICS`.
-            cost: A name in `COSTS`, or `tokens` for tokens read and written.
+        A cost is a name in `COSTS`, or `tokens` for tokens read and written.
         """
         parts = _SUMS.get(cost, (cost,))
         return [
@@ -73,11 +64,7 @@ class Report:
         ]
 
     def draw(self, metric: str, cost: str = "tokens") -> str:
-        """Return `series` as a standalone SVG.
-
-        Raises:
-            InputError: There is no such cost, or no run has both.
-        """
+        """Return `series` as a standalone SVG."""
         if cost not in (costs := (*_SUMS, *COSTS)):
             raise InputError(f"There is no cost {cost!r}", fix=f"Known: {', '.join(costs)}.")
         if not (found := self.series(metric, cost)):
@@ -97,10 +84,8 @@ async def report(paths: Sequence[Path], against: Path | None = None) -> Report:
 
     Args:
         paths: Folders of runs, or JSON files of ALCE's runner.
-        against: A run with which the others are compared, on the examples that both have.
-
-    Raises:
-        InputError: A run cannot be read, or shares no example with `against`.
+        against: A run with which the others are compared, on the examples that both have; it is an
+            error if there are none.
     """
     if against is not None and _place(against) not in map(_place, paths):
         paths = [against, *paths]

@@ -43,13 +43,9 @@ class Series:
 
 
 def plot(series: Sequence[Series], x: str, y: str, *, alone: bool = False) -> Markup:
-    """Draw a plot of series, which are labelled with their numbers.
+    """Draw a plot of series, which are labelled with their numbers; the x axis begins at 0.
 
-    Args:
-        series: At least one series, each with at least one point.
-        x: The label of the x axis, which begins at 0.
-        y: The label of the y axis.
-        alone: Whether the SVG is standalone, with its style and a legend below, or in a page.
+    `alone` makes a standalone SVG, with its style and a legend below, instead of one for a page.
     """
     points = [point for one in series for point in one.points]
     whole = all(float(point.x).is_integer() for point in points)

@@ -50,11 +50,7 @@ class Table:
 def all_tables(
     entries: Sequence[Entry], base: Entry | None, columns: Collection[str]
 ) -> list[Table]:
-    """Return the tables of a report that are not empty.
-
-    Raises:
-        InputError: A run shares no example with the base.
-    """
+    """Return the tables of a report that are not empty."""
     tables = [overview(entries)]
     for mode in MODES:
         if scored := [entry for entry in entries if mode in entry.cards]:
@@ -127,11 +123,7 @@ def quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> T
 def differences(
     entries: Sequence[Entry], base: Entry, mode: Mode, columns: Collection[str]
 ) -> Table:
-    """Return a table of the differences between the other runs and the base.
-
-    Raises:
-        InputError: A run shares no example with the base.
-    """
+    """Return a table of the differences between the other runs and the base."""
     found: list[tuple[Entry, int, dict[str, Estimate]]] = []
     for entry in entries:
         if entry is base:

@@ -62,9 +62,6 @@ def read_results(path: Path) -> dict[str, Result]:
 
     Returns an empty mapping if there is no file. Skips a last line without a line end, which a
     killed process may leave.
-
-    Raises:
-        InputError: The file cannot be read, or another line is not a result.
     """
     if not path.exists():
         return {}
@@ -72,11 +69,7 @@ def read_results(path: Path) -> dict[str, Result]:
 
 
 def read_lines(path: Path, kind: type[T]) -> Iterator[T]:
-    """Yield the objects of a file of JSON lines, up to its last complete line.
-
-    Raises:
-        InputError: The file cannot be read, or a line is not such an object.
-    """
+    """Yield the objects of a file of JSON lines, up to its last complete line."""
     with file_errors(path, "read"), path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
@@ -87,20 +80,12 @@ def read_lines(path: Path, kind: type[T]) -> Iterator[T]:
 
 
 def write_results(path: Path, results: Iterable[Result]) -> None:
-    """Replace the file's content with these results, either all or none.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
+    """Replace the file's content with these results, either all or none."""
     write_whole(path, (f"{result.model_dump_json()}\n" for result in results))
 
 
 def append(path: Path, result: Result) -> None:
-    """Append a line and flush it to disk.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
+    """Append a line and flush it to disk."""
     with file_errors(path), path.open("ab") as file:
         file.write(f"{result.model_dump_json()}\n".encode())
         file.flush()

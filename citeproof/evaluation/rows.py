@@ -48,11 +48,7 @@ def _in_our_words(raw: object, place: str) -> object:
 
 
 def of_dpr(text: str, path: object) -> Iterator[tuple[str, Raw]]:
-    """Yield the questions of DPR's `*.qa.csv`: a question, a tab, and a Python list of answers.
-
-    Raises:
-        InputError: A line has another form.
-    """
+    """Yield the questions of DPR's `*.qa.csv`: a question, a tab, and a Python list of answers."""
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -147,9 +143,6 @@ def example(raw: Mapping[str, Any], place: str, fallback: str) -> Example:
     """Convert an object of a question set to an example.
 
     Error messages refer to it by `place`; `fallback` is its id if it has none.
-
-    Raises:
-        InputError: The object is not a question.
     """
     try:
         row = _Row.model_validate(_in_our_words(raw, place))

@@ -130,7 +130,7 @@ async def run(
         graph: The compiled graph of the method, or an `Answerer`.
         method: The method's name, for the manifest.
         examples: The examples; their ids must be unique.
-        folder: The run's folder; created if it does not exist.
+        folder: The run's folder; created if it does not exist. It may not be in use.
         about: Further fields of the manifest: `settings`, `models`, and fields of its `data`.
         at_once: Maximum number of examples answered concurrently.
         resume: Continue the run in the folder, which must have the same configuration.
@@ -140,9 +140,6 @@ async def run(
 
     Returns:
         The run's manifest, with totals.
-
-    Raises:
-        InputError: The folder cannot be used, contains another run, or is in use.
     """
     _refuse_twins(examples)
     manifest = await asyncio.to_thread(describe, graph, method, examples, **dict(about or {}))
@@ -243,11 +240,7 @@ async def _open_folder(
     resume: bool,
     cases: int | None,
 ) -> AsyncIterator[dict[str, Result]]:
-    """Lock a folder and yield its results so far; the manifest records the times.
-
-    Raises:
-        InputError: The folder cannot be used, contains another run, or is in use.
-    """
+    """Lock a folder and yield its results so far; the manifest records the times."""
     with file_errors(folder):
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
         _refuse_strange(folder)

@@ -58,11 +58,7 @@ class Run:
 
 
 def open_run(path: Path) -> Run:
-    """Read a run.
-
-    Raises:
-        InputError: There is no run, or it cannot be read.
-    """
+    """Read a run."""
     path = expand(path)
     if is_file(path):
         outputs = read_outputs(path)
@@ -76,11 +72,7 @@ def open_run(path: Path) -> Run:
 
 
 def read_outputs(path: Path) -> list[tuple[Example, Result]]:
-    """Read results as ALCE's runner writes them: the questions of a set, each with its `output`.
-
-    Raises:
-        InputError: The file cannot be read, or one of its objects has no `output`.
-    """
+    """Read results as ALCE's runner writes them: the questions of a set, each with its `output`."""
     found = []
     for own in read_examples(path):
         text = own.raw.get("output")
@@ -107,9 +99,6 @@ def write_outputs(path: Path, items: Iterable[tuple[Example, Result]]) -> None:
     Each is the object that the example was read from, with `output`, and with the passages that the
     citation marks refer to as `docs`. Missing `answer` and `annotations`, without which that
     evaluator fails, are filled from the references.
-
-    Raises:
-        InputError: The file cannot be written.
     """
     data = [_to_alce(own, result) for own, result in items]
     write_whole(path, json.dumps({"data": data}, ensure_ascii=False, indent=1) + "\n")

@@ -74,18 +74,10 @@ async def make_scorecard(
     at_most_citations: int = MOST_CITATIONS,
     cot: bool = False,
 ) -> Scorecard:
-    """Score a run from its outputs alone.
+    """Score a run from its outputs alone, as `score` does.
 
-    Args:
-        run: The answers to score.
-        entailment: The judge; without one, the metrics that need it are left out. Its scores are
-            cached next to the run, so scoring again costs almost nothing.
-        mode: How metrics count.
-        reader: For Disambig-F1, QA-EM, QA-Hit and DR; without one they are left out.
-        mauve: Whether to compute MAUVE too. This happens first, so that an error of MAUVE is
-            reported before the judge has run.
-        at_most_citations: How many citations of a statement count.
-        cot: Whether lists (QAMPARI) are read from the first colon on, after the reasoning.
+    The judge's scores are cached next to the run, so scoring again costs almost nothing. MAUVE
+    comes first, so that its errors are reported before the judge has run.
 
     Raises:
         InputError: `at_most_citations` is less than 1, or MAUVE is requested and these questions
@@ -133,22 +125,14 @@ async def make_scorecard(
 
 
 def write_scorecard(run: Run, card: Scorecard) -> Path:
-    """Write the scores next to the run, and return their path.
-
-    Raises:
-        InputError: The scores cannot be written.
-    """
+    """Write the scores next to the run, and return their path."""
     path = run.beside(f"scores-{card.mode}.json")
     write_whole(path, card.model_dump_json(indent=1) + "\n")
     return path
 
 
 def read_scorecard(run: Run, mode: Mode) -> Scorecard | None:
-    """Read the scores of a run; None if there are none, or if the answers changed since.
-
-    Raises:
-        InputError: The scores cannot be read.
-    """
+    """Read the scores of a run; None if there are none, or if the answers changed since."""
     path = run.beside(f"scores-{mode}.json")
     if not path.exists():
         return None

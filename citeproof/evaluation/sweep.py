@@ -86,13 +86,8 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
 def read_sweep(path: Path, **given: Any) -> list[Plan]:
     """Read the runs of a sweep, those of the grid first.
 
-    Args:
-        path: The TOML file.
-        **given: Fields of `Plan` that override those of all runs, except that a run's own `set`
-            overrides `sets`. None counts as not given.
-
-    Raises:
-        InputError: The file cannot be read or is not a sweep, or two runs have the same name.
+    `given` has fields of `Plan` that override those of all runs, except that a run's own `set`
+    overrides `sets`. None counts as not given.
     """
     sweep = _read(path)
     given = {key: value for key, value in given.items() if value is not None}

@@ -107,9 +107,6 @@ def record(
     """Write a trace of the run in the `with` block, also if it ends in an error.
 
     The block fills `moments`. Without a path nothing is written.
-
-    Raises:
-        InputError: The file cannot be written.
     """
     if path is None:
         yield
@@ -127,22 +124,14 @@ def record(
 
 
 def write_trace(path: Path, trace: Trace) -> None:
-    """Write a trace to a file, either completely or not at all.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
+    """Write a trace to a file, either completely or not at all."""
     first = trace.model_dump_json(exclude={"moments"})
     others = (moment.model_dump_json() for moment in trace.moments)
     write_whole(path, (f"{line}\n" for line in (first, *others)))
 
 
 def read_trace(path: Path) -> Trace:
-    """Read the trace in a file.
-
-    Raises:
-        InputError: The file cannot be read, is not a trace, or has no moments.
-    """
+    """Read the trace in a file, which must have moments."""
     first, *others = read_file(path).splitlines() or [b""]
     trace = parse(Trace, first, f"{path}, line 1, is no part of a trace", _FIX)
     moments = [
@@ -161,9 +150,6 @@ def find_trace(run: Path, example: str | None) -> Path:
         run: The file itself, or the folder of a run of `citeproof eval --trace`.
         example: In a folder, the example's id, or its number from 1. May be None if there is only
             one trace.
-
-    Raises:
-        InputError: There is no such run, example or trace.
     """
     run = expand(run)
     if not is_folder(run):

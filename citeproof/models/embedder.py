@@ -137,12 +137,7 @@ class LocalEmbeddings(Embeddings):
 def load_embedder(
     settings: EmbeddingSettings, models: ModelSettings, progress: Progress | None = None
 ) -> LocalEmbeddings:
-    """Return the embedder that the settings name; its first use downloads and loads the model.
-
-    Raises:
-        MissingExtraError: sentence-transformers is not installed.
-        ModelError: The settings name a folder that does not exist.
-    """
+    """Return the embedder that the settings name; its first use downloads and loads the model."""
     if find_spec("sentence_transformers") is None:
         raise MissingExtraError(
             "Embedding needs sentence-transformers, which is not installed",

@@ -68,10 +68,6 @@ def entailment_folder(settings: ModelSettings, progress: Progress | None = None)
 
     Safe to call from several processes at once: one fetches and merges, the others wait.
 
-    Args:
-        settings: Where the cache is, and whether downloads are allowed.
-        progress: Called with the progress of the base's download.
-
     Raises:
         FetchError: The base is missing and cannot be downloaded, or cannot be written to disk.
         CorruptModelError: The base is damaged and may not be downloaded (`offline`).

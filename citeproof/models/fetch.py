@@ -37,17 +37,10 @@ def model_folder(model: EmbeddedModel, settings: ModelSettings) -> Path:
 def fetch(
     model: EmbeddedModel, settings: ModelSettings, *, progress: Progress | None = None
 ) -> Path:
-    """Return the path of the verified model; downloads it if it is missing or damaged.
+    """Return the verified model: its folder, or the first file if that is GGUF.
 
-    Safe to call from several processes at once: one downloads, the others wait for it.
-
-    Args:
-        model: The model.
-        settings: Where the cache is, and whether downloads are allowed.
-        progress: Called with the progress of the download.
-
-    Returns:
-        The file of a GGUF model, or the first of its parts; otherwise the folder.
+    Downloads the model if it is missing or damaged. Safe to call from several processes at once:
+    one downloads, the others wait for it.
 
     Raises:
         FetchError: The model is missing and cannot be downloaded.
@@ -77,10 +70,7 @@ def fetch(
 def fill_folder(folder: Path, what: str) -> Iterator[Path]:
     """Yield a temporary folder in which one process at a time assembles a folder of the cache.
 
-    Its content stays for the next try, except after success or a disk error.
-
-    Raises:
-        FetchError: The disk cannot be written; the message names `what`.
+    Its content stays for the next try, except after success or a disk error, which names `what`.
     """
     partial = folder.parent / ".partial" / folder.name
     try:
@@ -101,9 +91,6 @@ def fetch_gguf(
     """Return the path of the language model `hf:OWNER/REPO/FILE.gguf`, for `llm.path`.
 
     Works like `fetch`, but verifies the file with the hash on the hub, because citeproof has none.
-
-    Raises:
-        InputError: The reference does not have this form.
     """
     what = f"{reference} cannot be looked up on the hub"
     if settings.offline:
@@ -118,12 +105,7 @@ def fetch_gguf(
 
 
 def named_gguf(path: Path) -> Path:
-    """Return the expanded path of a GGUF file that the user named.
-
-    Raises:
-        FetchError: The file cannot be read.
-        CorruptModelError: The file is not a GGUF file.
-    """
+    """Return the expanded path of a file that the user named, which must be GGUF."""
     path = expand(path)
     fix = "Set `llm.path` to a GGUF file, or leave it out to use the embedded model."
     try:

@@ -16,11 +16,7 @@ _PATIENCE = 8.0
 
 
 def download(source: Hub, files: tuple[ModelFile, ...], folder: Path) -> None:
-    """Fill `folder` with the files, still unchecked; existing files are kept.
-
-    Raises:
-        SourceFailed: The hub does not answer, or has no such file.
-    """
+    """Fill `folder` with the files, still unchecked; existing files are kept."""
     for file in files:
         there = _describe(source, file.name)
         if there.size not in (0, file.size) or there.sha256 not in ("", file.sha256):
@@ -43,10 +39,6 @@ def look_up(reference: str) -> EmbeddedModel:
     """Look up the language model `hf:OWNER/REPO/FILE.gguf`, with its size and hash on the hub.
 
     For a model in parts, the reference names any part.
-
-    Raises:
-        InputError: The reference does not have this form.
-        SourceFailed: The hub does not answer, or has no such file.
     """
     match = re.fullmatch(r"hf:([\w.-]+/[\w.-]+)/([^\\]+\.gguf)", reference, re.IGNORECASE)
     if match is None or ".." in reference:

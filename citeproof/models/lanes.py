@@ -14,18 +14,13 @@ Result = TypeVar("Result")
 
 
 def in_lanes(run: Callable[[Part], Result], parts: Sequence[Part], device: str) -> list[Result]:
-    """Return the results of `run` for each part, in order.
+    """Return the results of `run`, a forward pass of torch, for each part, longest first, in order.
 
     On a CPU, one part runs on each core at a time, because one pass on all cores leaves some idle
     between its matrix products. (On two cores this saves the entailment model 17% of the time, and
     the embedder 20%.) With fewer than two parts per core, the last ones would run alone, so the
-    parts run one after the other on all cores, as on a GPU.
-
-    Args:
-        run: A forward pass of torch. It may run in other threads, which don't inherit the
-            caller's torch modes (autocast, inference mode).
-        parts: Its arguments, longest first.
-        device: torch's device type: `cpu`, `cuda`, `mps`.
+    parts run one after the other on all cores, as on a GPU. Other threads don't inherit the
+    caller's torch modes (autocast, inference mode).
     """
     lanes = lanes_of(device)
     if lanes == 1 or len(parts) < 2 * lanes:

@@ -8,11 +8,7 @@ from typing import Any
 
 
 def has_half_precision(device: str) -> bool:
-    """Return whether the hardware multiplies in bfloat16 natively.
-
-    Args:
-        device: torch's device type: `cpu`, `cuda`, `mps`.
-    """
+    """Return whether the hardware of a torch device type multiplies in bfloat16 natively."""
     import torch
 
     if device == "cuda":
@@ -27,9 +23,6 @@ def half_precision(device: str) -> AbstractContextManager[object]:
     Weights and sums stay in float32. MiniLM was measured to be 2 to 2.6 times as fast, and the
     cosine to the full-precision vector is above 0.9999. (For a model loaded entirely in bfloat16,
     it drops to 0.998.)
-
-    Args:
-        device: torch's device type: `cpu`, `cuda`, `mps`.
     """
     import torch
 

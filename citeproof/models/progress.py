@@ -14,13 +14,10 @@ class Progress(Protocol):
     """Called repeatedly while a model is fetched or started, from one thread at a time."""
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Report progress.
+        """Report progress with what is fetched or started, such as `language model`.
 
-        Args:
-            label: What is fetched or started, such as `language model`.
-            done: Bytes so far, which decrease when another source is tried; or seconds, if the
-                total is 0.
-            total: Total bytes; 0 while something starts, because its duration is unknown.
+        `done` counts bytes, and decreases when another source is tried. While something starts,
+        whose duration is unknown, it counts seconds, and `total` is 0.
         """
 
 

@@ -51,12 +51,7 @@ class LocalServer:
 
     @property
     def base_url(self) -> str:
-        """Address for an OpenAI client, ending in `/v1`; starts the server if it is not running.
-
-        Raises:
-            MissingExtraError: xllamacpp is not installed.
-            ModelError: llama.cpp cannot load the model.
-        """
+        """Address for an OpenAI client, ending in `/v1`; starts the server if it is not running."""
         with self._lock:
             self.start()
             return f"{self._server.listening_address}/v1"
@@ -129,9 +124,7 @@ def local_server(
 
     Raises:
         MissingExtraError: xllamacpp is not installed, or cannot be imported.
-        FetchError: The model is missing and cannot be downloaded.
-        CorruptModelError: The file is damaged, or is not a GGUF model.
-        ModelError: llama.cpp cannot load the model.
+        ModelError: The file is missing, damaged or no GGUF model, or llama.cpp cannot load it.
     """
     _engine()  # fails before a gigabyte is downloaded for nothing
     if settings.path:

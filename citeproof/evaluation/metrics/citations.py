@@ -45,9 +45,6 @@ def statements(
     strict: each `[` followed by digits is a citation, also if repeated. If any number exceeds the
     number of passages, the statement is wrong, and none of its citations count. 0 is the last
     passage.
-
-    Raises:
-        MissingExtraError: The mode is strict, and the extra `alce` is not installed.
     """
     if mode == "strict":
         return [_strict(text, result.docs, most) for text in _strict_texts(example, result)]
@@ -71,9 +68,6 @@ def citation_scores(
 
     An answer without statements has no scores in strict mode. In corrected mode its scores are 0,
     or missing if the question has no answer.
-
-    Raises:
-        MissingExtraError: The mode is strict, and the extra `alce` is not installed.
     """
     found = statements(example, result, mode, most)
 

@@ -21,15 +21,10 @@ _ENOUGH = 5
 
 
 def found_answers(text: str, answers: Sequence[Sequence[str]], mode: Mode) -> Scores:
-    """Return EM recall, the share of short answers found in the text, and Hit, if all are (ASQA).
+    """Return EM recall, the share of short answers found in a text without marks, and Hit (ASQA).
 
     A short answer is found if the text contains one of its aliases in normal form. strict: the
     alias may be part of a word, and an alias whose normal form is empty is always found.
-
-    Args:
-        text: The text without marks.
-        answers: The aliases of each short answer, at least one.
-        mode: How to count.
     """
     said = _forms(text, mode)
     share = sum(any(_is_in(alias, said, mode) for alias in own) for own in answers) / len(answers)
@@ -54,11 +49,7 @@ def rouge_lsum(text: str, references: Sequence[str], mode: Mode) -> float:
     """Return ROUGE-Lsum, F-measure with stems, against the best of at least one reference.
 
     The evaluator reports the median of unseeded resamples. A mean over answers is close to it, but
-    not equal to the last digit. The first call loads the library, which takes seconds, so call it
-    from a thread.
-
-    Raises:
-        MissingExtraError: The mode is strict, and the extra `alce` is not installed.
+    not equal to the last digit. The first call loads the library, which takes seconds.
     """
     said = _lines(text, mode)
     found = (_rouge().score(_lines(own, mode), said)["rougeLsum"] for own in references)
@@ -83,13 +74,8 @@ def qampari_scores(text: str, answers: Sequence[Sequence[str]], mode: Mode) -> S
     """Return precision, recall and F1 of a list's entities, and their number (QAMPARI).
 
     An entity is right if its normal form is that of an alias. In recall-5 and F1-5, five found
-    answers count as all.
-
-    Args:
-        text: corrected: the text with marks, which show where an entity ends. strict: the text
-            without marks, which is split at every comma.
-        answers: The aliases of each entity, at least one.
-        mode: How to count.
+    answers count as all. corrected: marks show where an entity ends. strict: the text is without
+    marks, and split at every comma.
     """
     if mode == "strict":
         names = text.rstrip().rstrip(".").rstrip(",").split(",")

@@ -20,10 +20,6 @@ def mauve(items: Sequence[tuple[Example, Result]], *, mode: Mode = "corrected") 
     Each text is the question and the answer, cut after 100 words. The measure is unstable, as its
     authors say: only compare values from one machine, one seed and equally many texts.
 
-    Args:
-        items: Examples with references, and their results.
-        mode: How marks are removed.
-
     Raises:
         InputError: An example has no reference.
         MissingExtraError: The extra `mauve` is not installed.

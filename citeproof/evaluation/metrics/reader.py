@@ -23,12 +23,7 @@ class Reader(Protocol):
 
 
 def reader_scores(found: Sequence[str], answers: Sequence[Sequence[str]], mode: Mode) -> Scores:
-    """Compare what was found for each sub-question with its best alias.
-
-    Args:
-        found: What the reader found for each sub-question, at least one.
-        answers: The aliases for each sub-question.
-        mode: How to compare.
+    """Compare what a reader found for each of at least one sub-question with its best alias.
 
     Returns:
         Disambig-F1 (Stelmakh 2022; ALCE's QA-F1), which compares words; QA-EM, the share of exact
@@ -49,22 +44,15 @@ class ExtractiveReader:
 
     Long texts are read in overlapping windows. The result is the most probable span of at most 15
     tokens, widened to whole words, unless "no answer" is more probable; that has the probability of
-    the window where it is lowest.
-
-    Args:
-        model: A model name, such as ALCE's `gaotianyu1350/roberta-large-squad`, or a folder.
+    the window where it is lowest. The model is a name, such as ALCE's
+    `gaotianyu1350/roberta-large-squad`, or a folder.
     """
 
     def __init__(self, model: str) -> None:
         self.name = model
 
     def answers(self, asked: Sequence[tuple[str, str]]) -> list[str]:
-        """Return the answer to each question in its text, in order; empty if there is none.
-
-        Raises:
-            MissingExtraError: transformers is not installed.
-            ModelError: The model cannot be loaded.
-        """
+        """Return the answer to each question in its text, in order; empty if there is none."""
         return [self._answer(question, text or " ") for question, text in asked]
 
     def _answer(self, question: str, text: str) -> str:

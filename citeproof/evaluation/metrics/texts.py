@@ -40,10 +40,7 @@ def sentences(text: str, mode: Mode) -> list[str]:
     """Return the sentences of a text.
 
     strict: splits with Punkt (Kiss and Strunk 2006), as NLTK ships it for English. It ignores
-    marks, so a mark after a full stop begins the next sentence.
-
-    Raises:
-        MissingExtraError: The mode is strict, and the extra `alce` is not installed.
+    marks, so a mark after a full stop begins the next sentence. Needs the extra `alce`.
     """
     if mode == "corrected":
         return [text[span.start : span.end] for span in split(text)]

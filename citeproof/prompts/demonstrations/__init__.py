@@ -37,11 +37,7 @@ class Demonstration:
 
 @cache
 def demonstrations(form: str) -> tuple[Demonstration, ...]:
-    """The examples for a form of answer.
-
-    Raises:
-        PromptError: There is no such form, or its file is malformed.
-    """
+    """The examples for a form of answer."""
     file = files(__package__) / f"{form}.md"
     if not file.is_file():
         raise PromptError(f"There are no demonstrations of the form {form!r}")
