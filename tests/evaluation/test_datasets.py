@@ -14,7 +14,6 @@ import pytest
 from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.datasets import HUB, read_examples
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.metrics.correctness import found_answers
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.runs import read_outputs, write_outputs
 from citeproof.testing import passage
@@ -69,34 +68,23 @@ def test_asqa_of_alce(tmp_path: Path) -> None:
     )
 
 
+BUILT = {"question": "Who built it?", "short_answers": ["Ann"]}
+
+
 @pytest.mark.parametrize(
     ("row", "known"),
     [
         ({}, {}),
         (QAMPARI, {"task": "qampari", "answers": (("Rome", "Roma"), ("Oslo",))}),
         (ELI5, {"task": "eli5", "references": ("So.",), "claims": ("It is so.",)}),
-        # ASQA in a flat form; a sub-question belongs to each group of answers, or there is none.
+        # Each group of answers has a sub-question, or there is none.
         (
-            {
-                "answers": ["Ann"],
-                "qa_pairs": [{"question": "Who built?", "short_answers": ["Ann"]}],
-                "long_answers": ["Ann did.", "It was Ann."],
-            },
-            {
-                "task": "asqa",
-                "answers": (("Ann",),),
-                "sub_questions": ("Who built?",),
-                "references": ("Ann did.", "It was Ann."),
-            },
+            {"qa_pairs": [BUILT, {"short_answers": ["Bo"]}], "long_answers": ["Ann.", "Bo."]},
+            {"task": "asqa", "answers": (("Ann",), ("Bo",)), "references": ("Ann.", "Bo.")},
         ),
         (
-            {
-                "qa_pairs": [
-                    {"question": "Who built it?", "short_answers": ["Ann"]},
-                    {"short_answers": ["Bo"]},
-                ]
-            },
-            {"task": "asqa", "answers": (("Ann",), ("Bo",))},
+            {"answers": ["Ann"], "qa_pairs": [BUILT]},
+            {"task": "asqa", "answers": (("Ann",),), "sub_questions": ("Who built it?",)},
         ),
         ({"answer": "Ann"}, {"answers": (("Ann",),)}),
         ({"answer": ["Ann", "A. Lee"]}, {"answers": (("Ann", "A. Lee"),)}),
@@ -107,17 +95,15 @@ def test_asqa_of_alce(tmp_path: Path) -> None:
         ({"answers": [["Ann"], ["Bo"]], "task": "qa"}, {"answers": (("Ann",), ("Bo",))}),
         ({"references": ["So."]}, {"references": ("So.",)}),
         # CLAPNQ: its answers are long.
-        (
-            {"answers": ["So.", "Thus."], "selected_sentences": [["So."]], "answerable": True},
-            {"references": ("So.", "Thus.")},
-        ),
-        (
-            {"answers": [], "selected_sentences": [], "answerable": False, "gold_passages": ["p"]},
-            {"answerable": False, "gold": ("p",)},
-        ),
-        # Ours: no answer at all, and names of files that are no passages.
+        ({"answers": ["So.", "Thus."], "selected_sentences": []}, {"references": ("So.", "Thus.")}),
+        ({"answers": [], "selected_sentences": [], "answerable": False}, {"answerable": False}),
+        # Ours: no answer at all.
         ({"answers": [], "documents": ["a.md"], "kind": "unanswerable"}, {"answerable": False}),
         ({"answers": [], "answerable": True}, {}),
+        (
+            {"docs": [{"title": None, "text": "Ann."}]},
+            {"documents": (Passage(id=Passage.make_id("", "Ann."), text="Ann."),)},
+        ),
     ],
 )
 def test_what_a_question_may_have(
@@ -128,25 +114,14 @@ def test_what_a_question_may_have(
     assert one(tmp_path, row) == Example(**expected)
 
 
-def test_the_example_questions_say_what_is_wanted() -> None:
-    """One wording of each group: several groups where an answer has several parts."""
-    path = Path(__file__).parents[2] / "examples" / "questions.jsonl"
-    found = read_examples(path)
+def test_the_example_questions_say_what_is_in_the_documents() -> None:
+    folder = Path(__file__).parents[2] / "examples"
+    found = read_examples(folder / "questions.jsonl")
     assert {own.task for own in found} == {"qa"}
-    assert found[0].answers == (("Jonah Tregear",), ("Grey Heron",))
-    conflicts = [own for own in found if own.raw["kind"] == "conflict"]
-    assert [len(own.answers) for own in conflicts] == [2] * 7
-    assert sum(len(own.answers) == 2 for own in found) == 9
-    assert ("120 passengers", "120") in [own.answers[0] for own in found if own.answers]
-    half = "Jonah Tregear founded the Vessay Ferry Line."
-    assert found_answers(half, found[0].answers, "corrected") == {"em_recall": 0.5, "hit": 0.0}
-    documents = {file.name for file in (path.parent / "documents").iterdir()}
+    assert found[0].answers == (("Jonah Tregear",), ("Grey Heron",))  # an answer of two parts
     for own in found:
         assert own.answerable == (own.raw["kind"] != "unanswerable") == bool(own.answers)
-        texts = [
-            (path.parent / "documents" / name).read_text("utf-8") for name in own.raw["documents"]
-        ]
-        assert documents >= set(own.raw["documents"])
+        texts = [(folder / "documents" / name).read_text("utf-8") for name in own.raw["documents"]]
         for group in own.answers:
             assert any(alias in " ".join(text.split()) for alias in group for text in texts), own.id
 
@@ -184,13 +159,9 @@ def test_a_sample_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
         ('["Who?"]', r"line 2, is not a question: it is not an object"),
         ("{}", r"line 2, is not a question: its `question`: Field required"),
         ('{"question": " "}', r"line 2, is not a question: its `question` is empty"),
-        ('{"question": 5}', r"its `question`: Input should be a valid string"),
-        ('{"question": "Who?", "answers": "Ann"}', r"line 2, is not a question: its `answers`"),
         ('{"question": "Who?", "answers": ["Ann", 5]}', r"its `answers\.1`: .*string"),
         ('{"question": "Who?", "docs": [{"title": "T"}]}', r"its `docs\.0\.text`: Field required"),
-        ('{"question": "Who?", "qa_pairs": [{}]}', r"its `qa_pairs\.0\.short_answers`"),
         ('{"question": "Who?", "task": "trivia"}', r"its `task`: .*qampari"),
-        ('{"question": "Who?", "answerable": "no"}', r"its `answerable`: .*boolean"),
         ('{"question": "Who?", "id": "a"}', r"line 2, cannot be used: .* same id 'a'"),
         ('{"qText": "Who?"}', r"its `qText` is as in brmson's WebQuestions, but .*'qId'"),
         ('{"utterance": "Who?", "targetValue": "(list)"}', r"Stanford's .* describes nothing"),
@@ -209,12 +180,10 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, told: str) -> None:
     ("name", "text", "told"),
     [
         ("set.json", '{"rows": []}', "neither a list of objects nor an object with a list"),
-        ("set.json", '"Who?"', "neither a list of objects"),
         ("set.json", "[]", "contains no question"),
         ("set.json", '[{"question": "Who?"}, {}]', "set.json, question 2, is not a question"),
         ("set.jsonl", "\n\n", "set.jsonl is empty"),
         ("set.csv", "Who?\t['Ann']\nWho?,Ann", "set.csv, line 2, is not a question: .* a tab and"),
-        ("set.csv", "Who?\tAnn", "line 1, is not a question"),
         ("set.csv", "Who?\t5", "line 1, is not a question: its `answers`"),
         ("gone.jsonl", None, "there is no such file"),
     ],
@@ -277,16 +246,10 @@ WITHOUT_CONTEXT = {  # a pool of one's own is searched
         ),
         ("hotpot.jsonl", WITHOUT_CONTEXT, {"answers": (("Ann",),), "gold": ("p7",)}),
         ("nq-test.qa.csv", "Who?\t['Ann', \"L'Ann\"]\n", {"answers": (("Ann", "L'Ann"),)}),
-        ("nq-test.qa.csv", '"Who?"\t["Ann"]\n', {"answers": (("Ann",),)}),
         (
             "dev.json",
             [WIKI],
             {"id": "8a", "documents": (TOWER, LIGHT), "gold": ("Tower",), "task": "qa"},
-        ),
-        (
-            "set.jsonl",
-            {"question": "Who?", "docs": [{"title": None, "text": "Ann."}]},
-            {"documents": (Passage(id=Passage.make_id("", "Ann."), text="Ann."),)},
         ),
     ],
 )
@@ -323,7 +286,7 @@ def test_results_of_other_sets_have_what_the_evaluator_reads(tmp_path: Path) -> 
     rows: list[dict[str, Any]] = [
         row,
         {"question": "Why?", "answer": None, "long_answers": ["So.", "Thus."]},
-        {"question": "What?"},
+        {"question": "What?", "id": None},
     ]
     examples = read_examples(write(tmp_path / "set.jsonl", rows))
     path = tmp_path / "results.json"
@@ -340,15 +303,6 @@ def test_results_of_other_sets_have_what_the_evaluator_reads(tmp_path: Path) -> 
     assert {file.name for file in tmp_path.iterdir()} == {"set.jsonl", "results.json"}
 
 
-def test_results_of_a_sample_keep_their_places_in_the_set(tmp_path: Path) -> None:
-    rows = [{"question": f"Who is number {n}?", "id": None} for n in range(20)]
-    sample = read_examples(write(tmp_path / "set.jsonl", rows), limit=3)
-    assert [own.id for own in sample] != ["1", "2", "3"]
-    path = tmp_path / "results.json"
-    write_outputs(path, [(own, Result(id=own.id, question="", output="Ann.")) for own in sample])
-    assert [own.id for own, _ in read_outputs(path)] == [own.id for own in sample]
-
-
 @pytest.mark.parametrize("output", [{}, {"output": None}, {"output": ["Ann"]}])
 def test_a_result_without_output_is_named(tmp_path: Path, output: dict[str, Any]) -> None:
     path = write(tmp_path / "results.json", [{"question": "Who?", "id": "q9"} | output])
@@ -356,12 +310,9 @@ def test_a_result_without_output_is_named(tmp_path: Path, output: dict[str, Any]
         read_outputs(path)
 
 
-def test_an_unknown_public_set(tmp_path: Path) -> None:
+def test_public_sets_have_names_and_need_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="no public set 'hf:trivia'.*hf:asqa, .*hf:webquestions"):
         read_examples("hf:trivia")
-
-
-def test_public_sets_need_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingExtraError, match=r"'hf:asqa'.*citeproof\[datasets\]"):
         read_examples("hf:asqa")
@@ -393,17 +344,6 @@ def test_a_hub_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "row", "known"),
     [
         (
-            "asqa",
-            {**{k: v for k, v in ASQA.items() if k != "question"}, "ambiguous_question": "Who?"},
-            {"id": "-5", "task": "asqa", "answers": (("Ann", "Ann Lee"), ("Bo",))},
-        ),
-        (
-            "nq",
-            {"question": "Who?", "answer": ["Ann", "A. Lee"]},
-            {"answers": (("Ann", "A. Lee"),)},
-        ),
-        ("webquestions", {"question": "Who?", "answers": ["Ann"]}, {"answers": (("Ann",),)}),
-        (
             "hotpotqa",
             {
                 "id": "5",
@@ -414,7 +354,6 @@ def test_a_hub_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
             },
             {"id": "5", "answers": (("yes",),), "documents": (LIGHT,), "gold": ("Light",)},
         ),
-        ("2wikimultihopqa", {"id": "5", "question": "Who?", "answer": "Ann"}, {"id": "5"}),
         (
             "squad",
             {"id": "5", "question": "Who?", "answers": {"text": ["Ann", "Lee", "Ann"]}},
