@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
@@ -26,8 +25,6 @@ __all__ = ["Quoter"]
 
 QUOTED = "a quote, as the proof of the written claim was in doubt"
 """The reason of the verdict on a quote."""
-_ANNOUNCES = re.compile(r":$|\b(?:the following|as follows)\b", re.IGNORECASE)
-"""Matches a sentence that leads to the next and says nothing by itself."""
 _NEARLY = 0.5
 """A failed claim with at least this share of `quote_below` was nearly proved. Of seven such claims
 on short documents and Wikipedia, a quote was right for six, and missed the question for one. Any
@@ -45,10 +42,6 @@ concurrency and needs fewer fsync operations" is such a claim; an item of the li
 replacement. Outside of lists, a claim that mixes sentences is often false: it calls the rare side
 effects common as well. For each of 17 claims on Wikipedia that were rightly replaced, a sentence
 has 0.75 or more."""
-_SENTENCE = re.compile(r"[^a-z].*[.!?…。！？।؟][\"'”’»)\]]*\Z|.*[^:]: ?[^:]", re.DOTALL)
-"""Matches a whole sentence or the row of a table, not a heading or an item of a list."""
-_FEWEST = 4
-"""Fewest words of a quote; one with fewer is a heading."""
 _RATHER_SURE = 0.8
 """A claim with this score gives way only to a sentence that says about the same. "Use the SQLite
 Online Backup API" (0.86) is right, and "Copy the database file" an answer too. But a claim on the
@@ -152,7 +145,7 @@ class Quoter(Node):
             return None
         quotes = list(_useful(passage, claim, accepted))
         if not is_failed:
-            quotes = [quote for quote in quotes if _SENTENCE.match(quote.text)]
+            quotes = [quote for quote in quotes if quote.is_statement]
         scores = await self._scores(question, [quote.premise for quote in quotes])
         answering = [one for one in zip(quotes, scores, strict=True) if answers(*one)]
         return max(answering, key=rank)[0] if answering else None
@@ -194,9 +187,7 @@ def _useful(passage: Passage, claim: str, accepted: Sequence[str]) -> Iterator[Q
     """
     for quote in _quotes(passage, accepted):
         if (
-            quote.is_readable
-            and len(quote.text.split()) >= _FEWEST
-            and not _ANNOUNCES.search(quote.text)
+            quote.says_something
             and not missing_code(quote.text, claim)
             and not adds_nothing(quote.text, accepted)
         ):

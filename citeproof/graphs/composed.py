@@ -116,8 +116,8 @@ def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
     builder.add_route(
         "retrieval_stage", partial(_after_retrieval_stage, asks), "answerability_verifier", *first
     )
-    builder.add_route("answerability_verifier", _after_answerability, "list_quoter", *first)
-    builder.add_route("list_quoter", _after_list_quoter, *first)
+    builder.add_route("answerability_verifier", _after_answerability, "answer_quoter", *first)
+    builder.add_route("answer_quoter", _after_answer_quoter, *first)
     builder.add_edge("generation_demonstrator", writer)
     builder.add_route(writer, _after_claim_generator, "citation_generator", *assessments)
     builder.add_route("citation_generator", enter_proof, *ENTRANCES)
@@ -150,11 +150,11 @@ def _after_retrieval_stage(asks: bool, state: ComposedState, parameters: Compose
 
 def _after_answerability(state: ComposedState, parameters: ComposedParameters) -> str:
     after = _after_retrieval_stage(False, state, parameters)
-    return "list_quoter" if after != "refinement_selector" and parameters.quote_lists else after
+    return "answer_quoter" if after != "refinement_selector" else after
 
 
-def _after_list_quoter(state: ComposedState, parameters: ComposedParameters) -> str:
-    # A quoted list is proved, and complete: there is nothing to refine.
+def _after_answer_quoter(state: ComposedState, parameters: ComposedParameters) -> str:
+    # A quoted answer is proved, and complete: there is nothing to refine.
     return (
         "refinement_selector"
         if state["claims"]

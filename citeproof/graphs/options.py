@@ -67,6 +67,7 @@ class VTGOptions(ProofOptions, total=False):
     may_abstain: bool
     form: Literal["prose", "list", "short"]
     quote_lists: bool
+    quote_above: float
     show_rejected: bool
     end_at_repetition: bool
 

@@ -13,12 +13,12 @@ from typing import Any, TypeAlias, Unpack
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
+from citeproof.agents.answer_quoter import AnswerQuoter
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.base import Node
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_generator import UNLIMITED, ClaimGenerator
-from citeproof.agents.list_quoter import ListQuoter
 from citeproof.agents.retriever import Retriever
 from citeproof.graphs.options import VTGOptions
 from citeproof.graphs.proof import ENTRANCES, ProofParameters, add_proof, enter_proof
@@ -59,6 +59,9 @@ class VTGParameters(ProofParameters):
     quote_lists: bool = True
     """True answers a question for several things, or how to do something, with the whole list of a
     passage if that answers, and writes nothing. A list longer than `max_claims` stays whole."""
+    quote_above: float = Field(default=0.85, ge=0.0, le=1.0)
+    """A sentence of the passages that answers the whole question with at least this probability
+    becomes the answer, and nothing is written. 1 turns it off, which suits a large writer."""
     show_rejected: bool = True
     """False hides failed claims from the writer (Algorithm 1, line 6: it reads the accepted text
     and the memory)."""
@@ -75,6 +78,7 @@ _LETTER: dict[str, Any] = {
     "end_at_repetition": False,
     "quote_below": 0.0,
     "quote_lists": False,
+    "quote_above": 1.0,
     "queries_from_passages": False,
     "check_answer": False,
 }
@@ -125,8 +129,8 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
     builder.add_route(
         "retriever", partial(_after_retriever, asks), "answerability_verifier", writer, end
     )
-    builder.add_route("answerability_verifier", _after_answerability, "list_quoter", writer, end)
-    builder.add_route("list_quoter", _after_list_quoter, writer, namer, end)
+    builder.add_route("answerability_verifier", _after_answerability, "answer_quoter", writer, end)
+    builder.add_route("answer_quoter", _after_answer_quoter, writer, namer, end)
     builder.add_route(writer, _after_claim_generator, "citation_generator", namer, end)
     builder.add_route("citation_generator", enter_proof, *ENTRANCES)
     builder.add_route("claim_acceptor", _after_claim_acceptor, writer, namer, end)
@@ -144,7 +148,7 @@ def writing_nodes(tools: Toolbox) -> dict[str, Node]:
             tools.answerability,
             fixed=("candidates",),  # the composed flow's parameter is LLatrieval's
         ),
-        "list_quoter": ListQuoter(tools.answerability),
+        "answer_quoter": AnswerQuoter(tools.answerability),
         "claim_generator": ClaimGenerator(
             tools.llm_for("claim_generator"), answerability=tools.answerability
         ),
@@ -161,10 +165,10 @@ def _after_retriever(asks: bool, state: VTGState, parameters: VTGParameters) -> 
 
 def _after_answerability(state: VTGState, parameters: VTGParameters) -> str:
     after = _after_retriever(False, state, parameters)
-    return "list_quoter" if after != COMPOSER and parameters.quote_lists else after
+    return "answer_quoter" if after != COMPOSER else after
 
 
-def _after_list_quoter(state: VTGState, parameters: VTGParameters) -> str:
+def _after_answer_quoter(state: VTGState, parameters: VTGParameters) -> str:
     return _finish(state, parameters) if state["claims"] else "claim_generator"
 
 

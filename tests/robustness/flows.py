@@ -36,7 +36,7 @@ def _built(tools: Toolbox, name: str, **parameters: Any) -> Any:
 
 
 SHORT: dict[str, dict[str, Any]] = {
-    "vtg": {"max_claims": 3, "max_trials": 1, "form": "short"},
+    "vtg": {"max_claims": 3, "max_trials": 1, "form": "short", "quote_above": 1.0},
     "calm": {"k": 3, "max_rounds": 3},
     "llatrieval": {"max_rounds": 2, "candidates": 8, "window": 4, "k": 2},
     "r2-mga": {"k": 4, "rounds": 2, "least_score": 0.3, "style": "summary"},
@@ -48,6 +48,7 @@ SHORT: dict[str, dict[str, Any]] = {
         "least_score": 0.3,
         "assess": "llm",
         "form": "list",
+        "quote_above": 1.0,
     },
     "summ": {"k": 4},
     "snippet": {"k": 4},

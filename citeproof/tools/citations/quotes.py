@@ -39,6 +39,12 @@ _MARKDOWN = re.compile(r"[ \t]*#")
 _ENDS = re.compile(r"[.!:;,…。：][\"'”’»)]*\Z")
 _LONGEST_HEADING = 12
 """Maximum length of a heading, in words."""
+_FEWEST = 4
+"""Fewest words of a quote that says something; one with fewer is a heading."""
+_ANNOUNCES = re.compile(r":$|\b(?:the following|as follows)\b", re.IGNORECASE)
+"""Matches a sentence that leads to the next and says nothing by itself."""
+_STATEMENT = re.compile(r"[^a-z].*[.!?…。！？।؟][\"'”’»)\]]*\Z|.*[^:]: ?[^:]", re.DOTALL)
+"""Matches a whole sentence or the row of a table, not a heading or an item of a list."""
 _CLOSING = re.compile(r"[^\w\s]*")
 _OPENING = re.compile(r"[^\w\s]*\Z")
 
@@ -68,6 +74,17 @@ class Quote(NamedTuple):
         """Whether a line of an answer can show the quote: it is neither drawn nor very long."""
         drawn = _DRAWN.search(self.passage.text, self.start, self.end)
         return drawn is None and len(self.text) <= _LONGEST
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it is readable, longer than a heading, and does not only lead to the next."""
+        long_enough = len(self.text.split()) >= _FEWEST
+        return self.is_readable and long_enough and not _ANNOUNCES.search(self.text)
+
+    @property
+    def is_statement(self) -> bool:
+        """Whether it says something, and is a whole sentence or the row of a table."""
+        return self.says_something and _STATEMENT.match(self.text) is not None
 
     def claim(self, number: int, verdict: Verdict) -> Claim:
         """Return the quote as a claim that cites its passage by this number."""

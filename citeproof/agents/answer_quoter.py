@@ -1,0 +1,133 @@
+"""Answers with a list or a sentence of the passages, if one surely answers the question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from citeproof.agents.base import Node
+from citeproof.agents.quote_verifier import IDENTICAL
+from citeproof.errors import VerifierOutageError
+from citeproof.runtime.events import ClaimAccepted, ClaimDrafted, ClaimVerified, emit
+from citeproof.runtime.meter import note
+from citeproof.state import Update, WritingState, memory_passages
+from citeproof.tools.citations.lists import ItemList, lists_in
+from citeproof.tools.citations.marks import content
+from citeproof.tools.citations.quotes import Quote, quotes_in
+from citeproof.tools.entailment import Entailment, halfway
+from citeproof.tools.questions.answering import score_answers
+from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
+from citeproof.tools.questions.wording import asks_for_several, asks_why
+from citeproof.types import Passage
+
+__all__ = ["AnswerQuoter"]
+
+_MOST = 15
+"""Most items of a list that is an answer."""
+_ASKER = content("can could do follow I me my need one our should use you your")
+"""Words of a question that name nothing."""
+
+
+@dataclass(frozen=True)
+class AnswerQuoter(Node):
+    """Quotes the sentence that surely answers a question, or the whole list that it asks for.
+
+    Quotes are true to their passage and take no call of a language model. A small writer is
+    slower, and not more often right; it reports one item of a list, or mixes two lists.
+    """
+
+    answerability: Entailment | None = None
+    """Scores whether a text answers the question; without it, nothing is quoted."""
+    quote_lists: bool = True
+    """Whether to answer a question for several things, or how to do something, with a list."""
+    quote_above: float = 0.85
+    """Least score of a sentence that is an answer; 1 quotes no sentences."""
+
+    async def __call__(self, state: WritingState) -> Update:
+        """Set `claims` to the quotes that answer; do nothing if there are none.
+
+        Yes/no questions need a writer, and so does "why": reasons take several sentences, and a
+        sentence that repeats what happened seems to answer ("The certificate expired": 0.93).
+        """
+        question, memory = state["question"], memory_passages(state)
+        if self.answerability is None or asks_yes_or_no(question) or asks_why(question):
+            return {}
+        quote = self._quote_list if asks_for_several(question) else self._quote_sentence
+        try:
+            quoted = await quote(self.answerability, question, memory)
+        except VerifierOutageError as error:
+            note(f"no answer was quoted: {error}")
+            return {}
+        claims = [quote.claim(number, IDENTICAL) for number, quote in quoted]
+        for claim in claims:
+            emit(ClaimDrafted(text=claim.text, trial=1))
+            emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
+            emit(ClaimAccepted(claim=claim))
+        return {"claims": claims} if claims else {}
+
+    async def _quote_list(
+        self, answerability: Entailment, question: str, memory: Mapping[int, Passage]
+    ) -> Sequence[tuple[int, Quote]]:
+        """The list that answers, with its introduction first.
+
+        A list whose heading or introduction has no word of the question must surely answer.
+        """
+        found = ((number, one) for number, passage in memory.items() for one in lists_in(passage))
+        lists = [(number, one) for number, one in found if _is_readable(one)]
+        if not (self.quote_lists and lists and len(question_parts(question)) == 1):
+            return ()
+        [scores] = await score_answers(answerability, [question], [one.premise for _, one in lists])
+        limit = answerability.threshold
+        answering = [
+            (is_named, score, number, one)
+            for (number, one), score in zip(lists, scores, strict=True)
+            if score >= (limit if (is_named := _is_named(one, question)) else halfway(limit))
+        ]
+        if not answering:
+            return ()
+        *_, number, best = max(answering, key=lambda one: one[:2])
+        return [(number, quote) for quote in best.quotes]
+
+    async def _quote_sentence(
+        self, answerability: Entailment, question: str, memory: Mapping[int, Passage]
+    ) -> Sequence[tuple[int, Quote]]:
+        """The sentence that answers every part of the question best, if it surely does.
+
+        If a sentence of another document may answer too, the writer has to weigh them.
+        """
+        quotes = [
+            (number, quote)
+            for number, passage in memory.items()
+            for quote in quotes_in(passage)
+            if quote.is_statement
+        ]
+        if not quotes or self.quote_above >= 1:
+            return ()
+        texts = [quote.premise for _, quote in quotes]
+        by_part = await score_answers(answerability, question_parts(question), texts)
+        scores = list(map(min, zip(*by_part, strict=True)))
+        best = max(range(len(quotes)), key=scores.__getitem__)
+        own = _document(quotes[best][1].passage)
+        elsewhere = [
+            score
+            for score, (_, quote) in zip(scores, quotes, strict=True)
+            if _document(quote.passage) != own
+        ]
+        is_sure = scores[best] >= self.quote_above
+        has_rival = max(elsewhere, default=0.0) >= halfway(answerability.threshold)
+        return [quotes[best]] if is_sure and not has_rival else ()
+
+
+def _is_named(one: ItemList, question: str) -> bool:
+    """Whether heading or lead share a word with the question, apart from the document's title."""
+    named = content(question) & content(one.name)
+    return bool(named - content(_document(one.passage)) - _ASKER)
+
+
+def _document(passage: Passage) -> str:
+    """The title of a passage's document, without those of its sections."""
+    return passage.title.partition(" – ")[0]
+
+
+def _is_readable(one: ItemList) -> bool:
+    return len(one.items) <= _MOST and all(quote.is_readable for quote in one.quotes)

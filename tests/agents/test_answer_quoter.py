@@ -1,0 +1,160 @@
+"""A question is answered with the list or the sentence of a passage that surely answers it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from citeproof import Passage
+from citeproof.agents.answer_quoter import AnswerQuoter
+from citeproof.errors import VerifierOutageError
+from citeproof.testing import TableEntailment
+from citeproof.types import Citation, Claim, Verdict
+from tests.agents.states import state
+
+TURN = Passage(
+    id="turn",
+    title="Rules",
+    text="Take turns.\n\nDo two of these.\n- Sail: play a card.\n- Rest: draw a card.",
+)
+SETUP = Passage(id="setup", title="Setup", text="1. Shuffle the cards.\n2. Deal four to each.")
+
+
+def asked(question: str = "What can I do on my turn?", **more: Any) -> Any:
+    given = {"question": question, "passages": [SETUP, TURN], "long_term": ["setup", "turn"]}
+    return state(**{**given, **more})
+
+
+def answers(score: float = 0.9, text: str = "Sail") -> TableEntailment:
+    return TableEntailment(lambda premise, _: score if text in premise else 0.1)
+
+
+def claim(text: str, sentence: str, number: int, passage: str) -> Claim:
+    citation = Citation(passage_id=passage, number=number, sentence=sentence)
+    proved = Verdict(status="supported", tier="cited", score=1.0)
+    return Claim(text=text, citations=(citation,), verdict=proved)
+
+
+async def test_the_list_that_answers_is_the_answer() -> None:
+    said = ["Do two of these.", "Sail: play a card.", "Rest: draw a card."]
+    assert await AnswerQuoter(answers())(asked()) == {
+        "claims": [claim(text, text, 2, "turn") for text in said]
+    }
+
+
+async def test_a_list_without_an_introduction_begins_with_its_items() -> None:
+    update: Any = await AnswerQuoter(answers(text="Shuffle"))(asked("How do I set up the game?"))
+    assert [claim.text for claim in update["claims"]] == [
+        "Shuffle the cards.",
+        "Deal four to each.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        asked("What can I do on my turn, and what can I do later?"),
+        asked(passages=[Passage(id="a", text="Do two things.")], long_term=["a"]),
+        asked(
+            passages=[Passage(id="a", text="- Sail: " + "far " * 150 + "\n- Rest")], long_term=["a"]
+        ),
+        asked(
+            passages=[Passage(id="a", text="\n".join(f"- Sail {n}" for n in range(16)))],
+            long_term=["a"],
+        ),
+        asked(passages=[Passage(id="a", text="- Sail   7\n- Rest   8")], long_term=["a"]),
+    ],
+)
+async def test_no_other_list_is_quoted(given: Any) -> None:
+    assert await AnswerQuoter(answers())(given) == {}
+
+
+@pytest.mark.parametrize(
+    ("title", "score", "quoted"),
+    [
+        ("Rules", 0.74, False),
+        ("Rules", 0.75, True),
+        ("Rules – Your turn", 0.49, False),
+        ("Rules – Your turn", 0.5, True),
+        ("My turn – Rules", 0.74, False),
+    ],
+)
+async def test_a_list_that_is_not_named_in_the_question_must_surely_answer(
+    title: str, score: float, quoted: bool
+) -> None:
+    passages = [SETUP, TURN.model_copy(update={"title": title})]
+    given = asked(passages=passages)
+    assert bool(await AnswerQuoter(answers(score))(given)) is quoted
+
+
+BEGINNING = Passage(
+    id="beginning",
+    title="Rules",
+    text="The first turn\nThe youngest player begins: Mia.\nThen all play as follows:\nShe wins.",
+)
+
+
+def who(question: str = "Who begins?") -> Any:
+    return asked(question, passages=[SETUP, BEGINNING], long_term=["setup", "beginning"])
+
+
+async def test_the_sentence_that_surely_answers_is_the_answer() -> None:
+    said = "The youngest player begins: Mia."
+    assert await AnswerQuoter(answers(0.85, "youngest"))(who()) == {
+        "claims": [claim(said, said, 2, "beginning")]
+    }
+
+
+@pytest.mark.parametrize(
+    ("quoter", "question"),
+    [
+        (AnswerQuoter(answers(0.84, "youngest")), "Who begins?"),
+        (AnswerQuoter(answers(1.0, "youngest"), quote_above=1.0), "Who begins?"),
+        (
+            AnswerQuoter(TableEntailment(lambda premise, _: float(premise.endswith("turn")))),
+            "Who begins?",
+        ),
+        (AnswerQuoter(answers(text="follows")), "Who begins?"),
+        (AnswerQuoter(answers(text="youngest")), "Does the youngest begin?"),
+        (AnswerQuoter(answers(text="youngest")), "Why does Mia begin?"),
+    ],
+    ids=["unsure", "off", "a heading", "an announcement", "yes or no", "why"],
+)
+async def test_no_other_sentence_is_quoted(quoter: AnswerQuoter, question: str) -> None:
+    assert await quoter(who(question)) == {}
+
+
+@pytest.mark.parametrize(
+    ("title", "score", "quoted"),
+    [("Other", 0.74, True), ("Other", 0.75, False), ("Rules – Setup", 0.89, True)],
+)
+async def test_an_answer_in_another_document_leaves_the_question_to_the_writer(
+    title: str, score: float, quoted: bool
+) -> None:
+    def scores(premise: str, _: str) -> float:
+        return 0.9 if "Mia" in premise else score
+
+    other = Passage(id="other", title=title, text="The oldest player begins: Bo.")
+    given = asked("Who begins?", passages=[other, BEGINNING], long_term=["other", "beginning"])
+    assert bool(await AnswerQuoter(TableEntailment(scores))(given)) is quoted
+
+
+async def test_a_sentence_must_answer_each_part_of_the_question() -> None:
+    def scores(premise: str, hypothesis: str) -> float:
+        return 0.9 if "Mia" in premise and "begins" in hypothesis else 0.1
+
+    both = who("Who begins, and when does it end?")
+    assert await AnswerQuoter(TableEntailment(scores))(both) == {}
+    assert await AnswerQuoter(answers(0.9, "Mia"))(both) != {}
+
+
+async def test_without_a_model_nothing_is_quoted() -> None:
+    assert await AnswerQuoter()(asked()) == {}
+
+
+async def test_an_outage_leaves_the_question_to_the_writer() -> None:
+    def fail(*_: str) -> float:
+        raise VerifierOutageError("The model is gone")
+
+    assert await AnswerQuoter(TableEntailment(fail))(asked()) == {}
