@@ -7,7 +7,7 @@ import platform
 import re
 import subprocess
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -225,17 +225,16 @@ def _weights(model: EmbeddedModel) -> str:
     return max(model.files, key=lambda file: file.size).sha256
 
 
-def flatten(manifest: Manifest) -> dict[str, Any]:
+def flatten(tree: Manifest | Mapping[str, Any], path: str = "") -> dict[str, Any]:
     """Return the values of a manifest by dotted key, without sittings and totals."""
-    return dict(_flatten(manifest.model_dump(mode="json", exclude={"sittings", "totals"})))
-
-
-def _flatten(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(tree, Manifest):
+        tree = tree.model_dump(mode="json", exclude={"sittings", "totals"})
+    found: dict[str, Any] = {}
     for key, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from _flatten(value, f"{path}{key}.")
-        else:
-            yield f"{path}{key}", value
+        found |= (
+            flatten(value, f"{path}{key}.") if isinstance(value, Mapping) else {path + key: value}
+        )
+    return found
 
 
 def _brief(value: object) -> str:

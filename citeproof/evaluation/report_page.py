@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -56,10 +54,11 @@ def _figures(made: Report) -> Iterator[tuple[str, Markup]]:
             if series := made.series(name, cost):
                 yield f"{said} against {cost}", plot(series, f"{cost} per question", said)
     curves = [(entry, own) for entry in made.entries if (own := curve(entry.run.results))]
-    for of, group in groupby(sorted(curves, key=lambda own: own[1].of), key=lambda own: own[1].of):
+    for of in sorted({of for _, (of, _) in curves}):
         series = [
-            Series(e.number, e.name, [Point(n, y) for n, y in enumerate(own.shares, start=1)])
-            for e, own in group
+            Series(e.number, e.name, [Point(n, y) for n, y in enumerate(shares, start=1)])
+            for e, (own, shares) in curves
+            if own == of
         ]
         yield f"{of.capitalize()}, by iteration", plot(series, "iterations", name_metric(of))
     for name, said in shown:
@@ -91,35 +90,28 @@ def _over_bank(entries: Sequence[Entry], metric: str) -> list[Series]:
     return found
 
 
-@dataclass(frozen=True)
-class Curve:
-    """The progress of a method after each of its iterations."""
-
-    of: str
-    """The outcome whose share is drawn."""
-    shares: tuple[float, ...]
-    """The shares from the first iteration on, which never decrease."""
-
-
-def curve(results: Sequence[Result]) -> Curve | None:
-    """Return the progress of a run after each iteration; None if there is only one iteration.
+def curve(results: Sequence[Result]) -> tuple[str, tuple[float, ...]] | None:
+    """Return what a method reaches step by step, and its share after each of at least two steps.
 
     VTG: claims proved by their n-th trial. CaLM: answers on which both models agreed by the n-th
     round. LLatrieval: questions whose passages were sufficient by the n-th round. R²-MGA: answers
     in which the n-th or an earlier assessment found no fault.
     """
     rounds = [_rounds(result) for result in results if result.error is None]
-    for key, of in _GOALS.items():
+    for key in _GOALS:
         if any(key in one for own in rounds for one in own):
-            return _share_curve(of, [_first(own, key) for own in rounds])
-    verdicts = [
-        claim.verdict
-        for result in results
-        if result.answer is not None
-        for claim in result.answer.claims
-    ]
-    proved = [v.trials if v.status == "supported" else None for v in verdicts]
-    return _share_curve("claims proved", proved)
+            of = _GOALS[key]
+            when = [next((n for n, one in enumerate(r, 1) if one.get(key)), None) for r in rounds]
+            break
+    else:
+        of = "claims proved"
+        answers = [result.answer for result in results if result.answer is not None]
+        verdicts = [claim.verdict for answer in answers for claim in answer.claims]
+        when = [v.trials if v.status == "supported" else None for v in verdicts]
+    reached = [n for n in when if n is not None]
+    steps = range(1, max(reached, default=0) + 1)
+    shares = tuple(sum(n <= step for n in reached) / len(when) for step in steps)
+    return (of, shares) if len(shares) > 1 else None
 
 
 def _rounds(result: Result) -> list[dict[str, Any]]:
@@ -130,18 +122,3 @@ def _rounds(result: Result) -> list[dict[str, Any]]:
         {**one, "faultless": False not in map(one.get, verdicts)} if "complete" in one else one
         for one in found
     ]
-
-
-def _share_curve(of: str, when: Sequence[int | None]) -> Curve | None:
-    last = max((number for number in when if number is not None), default=0)
-    if last < 2:
-        return None
-    shares = [
-        sum(number is not None and number <= n for number in when) / len(when)
-        for n in range(1, last + 1)
-    ]
-    return Curve(of, tuple(shares))
-
-
-def _first(rounds: Sequence[Mapping[str, Any]], key: str) -> int | None:
-    return next((n for n, one in enumerate(rounds, start=1) if one.get(key)), None)

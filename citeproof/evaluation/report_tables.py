@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 
 from citeproof.errors import InputError
 from citeproof.evaluation.entries import COLUMNS, COSTS, MODES, OF_RUNS, Entry, present
@@ -272,9 +273,9 @@ def overall(entries: Sequence[Entry], mode: Mode) -> Table:
         groups = [group for own in sets.values() for group in own]
         if len(groups) == len(sets) > 1:
             numbers = ", ".join(str(entry.number) for group in groups for entry in group)
-            correct = [_value(group, mode, _CORRECT[group[0].task or "qa"]) for group in groups]
-            cited = [_value(group, mode, "citation_f1") for group in groups]
-            cells = [_over_sets(correct), _over_sets(cited)]
+            correct = [_CORRECT[group[0].task or "qa"] for group in groups]
+            cited = ["citation_f1"] * len(groups)
+            cells = [_over_sets(groups, mode, metrics) for metrics in (correct, cited)]
             rows.append([method, model, str(len(sets)), numbers, *cells])
     note = (
         "Overall, as in the tables of VTG and LLatrieval: the mean over data sets. Correctness is "
@@ -320,11 +321,11 @@ def _of_runs(wholes: Sequence[dict[str, float]], name: str) -> str:
     return f"{sum(values) / len(values):.3f} ± {spread(values):.3f}"
 
 
-def _value(group: Sequence[Entry], mode: Mode, metric: str) -> float | None:
-    values = [own.value for e in group if (own := e.cards[mode].metrics.get(metric)) is not None]
-    return sum(values) / len(values) if len(values) == len(group) else None
-
-
-def _over_sets(values: Sequence[float | None]) -> str:
-    known = [value for value in values if value is not None]
-    return f"{sum(known) / len(known):.3f}" if len(known) == len(values) else "–"
+def _over_sets(groups: Sequence[Sequence[Entry]], mode: Mode, metrics: Sequence[str]) -> str:
+    means = []
+    for group, name in zip(groups, metrics, strict=True):
+        values = [e.cards[mode].metrics[name].value for e in group if name in e.cards[mode].metrics]
+        if len(values) < len(group):
+            return "–"
+        means.append(fmean(values))
+    return f"{fmean(means):.3f}"

@@ -242,8 +242,7 @@ async def _open_folder(
 ) -> AsyncIterator[dict[str, Result]]:
     """Lock a folder and yield its results so far; the manifest records the times."""
     with file_errors(folder):
-        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-        _refuse_strange(folder)
+        await asyncio.to_thread(_make_folder, folder)
         lock = FileLock(folder / ".lock", timeout=0)
         try:
             lock.acquire()
@@ -270,13 +269,13 @@ async def _open_folder(
         lock.release()
 
 
-def _refuse_strange(folder: Path) -> None:
-    """Reject a folder with other content; files of a run that was killed early are allowed."""
+def _make_folder(folder: Path) -> None:
+    """Create the folder, and reject one with other content than a run's, even one killed early."""
+    folder.mkdir(parents=True, exist_ok=True)
     names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
     if "manifest.json" not in names and names - {"examples.jsonl"}:
-        raise InputError(
-            f"{folder} is not empty and contains no run", fix="Name a new folder with --out."
-        )
+        fix = "Name a new folder with --out."
+        raise InputError(f"{folder} is not empty and contains no run", fix=fix)
 
 
 def _begin(

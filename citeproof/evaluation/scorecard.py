@@ -14,7 +14,7 @@ from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.metrics.citations import MOST_CITATIONS
 from citeproof.evaluation.metrics.mauve import mauve as mauve_of
 from citeproof.evaluation.metrics.reader import Reader
-from citeproof.evaluation.results import Result, digest
+from citeproof.evaluation.results import digest
 from citeproof.evaluation.runs import Run
 from citeproof.evaluation.scoring import score
 from citeproof.evaluation.statistics import Estimate, estimate_all
@@ -144,12 +144,12 @@ def read_scorecard(run: Run, mode: Mode) -> Scorecard | None:
 
 def _answers(run: Run) -> str:
     """Return the sha256 of what metrics read."""
-    return digest(f"{example.id} {_read_part(result)}\n" for example, result in run.items())
-
-
-def _read_part(result: Result) -> str:
-    told = {"question": result.question, "text": result.output}
-    return to_json(told | {"passages": result.docs, "retrieved": result.retrieved}).decode()
+    lines = []
+    for example, result in run.items():
+        read: dict[str, Any] = {"question": result.question, "text": result.output}
+        read |= {"passages": result.docs, "retrieved": result.retrieved}
+        lines.append(f"{example.id} {to_json(read).decode()}\n")
+    return digest(lines)
 
 
 def _judged(mode: Mode, judge: Judge | None) -> str:

@@ -18,7 +18,7 @@ from citeproof.evaluation.entries import COLUMNS
 from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.manifest import require_manifest
 from citeproof.evaluation.report import Report, markdown, report
-from citeproof.evaluation.report_page import Curve, curve, render_report
+from citeproof.evaluation.report_page import curve, render_report
 from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.report_tables import Table
 from citeproof.evaluation.results import Failure, Result, read_results, write_results
@@ -496,7 +496,7 @@ SEARCH = {"retrieval": {"rounds": [{"sufficient": None}, {"sufficient": True}]}}
 def test_curves_tell_how_far_methods_had_come(
     results: list[Result], of: str, shares: tuple[float, ...]
 ) -> None:
-    assert curve(results) == Curve(of, shares)
+    assert curve(results) == (of, shares)
 
 
 def test_a_method_of_one_iteration_has_no_curve() -> None:
