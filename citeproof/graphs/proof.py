@@ -152,33 +152,34 @@ def add_proof(
         }
     )
 
-    def again(state: DraftState, _: ProofParameters) -> str:
+    def write(state: DraftState, _: ProofParameters) -> str:
         return writer(state) if writer else writers[0]
+
+    def try_again(state: DraftState, parameters: ProofParameters) -> str:
+        return "evidence_finder" if parameters.memory else write(state, parameters)
 
     def after_memory_verifier(state: DraftState, parameters: ProofParameters) -> str:
         if _is_decided(state):
             return _accept(parameters)
-        failed_before = len(state["rejected"]) - 1
-        if failed_before > parameters.max_trials:
-            return "reviewer" if parameters.review else "quoter"
-        return "evidence_finder" if parameters.memory else again(state, parameters)
+        if not parameters.review:
+            return "quoter"  # a quote costs no call, and another trial two
+        return "reviewer" if _is_last_trial(state, parameters) else try_again(state, parameters)
 
+    def after_quoter(state: DraftState, parameters: ProofParameters) -> str:
+        if _is_decided(state) or parameters.review or _is_last_trial(state, parameters):
+            return "claim_acceptor"
+        return try_again(state, parameters)
+
+    retries = ("evidence_finder", *writers)
     accepted = ("simplifier", "quoter")
     builder.add_route(
         "generation_verifier", _after_generation_verifier, *accepted, "memory_verifier"
     )
-    builder.add_route(
-        "memory_verifier",
-        after_memory_verifier,
-        *accepted,
-        "reviewer",
-        "evidence_finder",
-        *writers,
-    )
+    builder.add_route("memory_verifier", after_memory_verifier, *accepted, "reviewer", *retries)
     builder.add_route("reviewer", _after_reviewer, *ENTRANCES)
-    builder.add_route("evidence_finder", again, *writers)
+    builder.add_route("evidence_finder", write, *writers)
     builder.add_edge("simplifier", "quoter")
-    builder.add_edge("quoter", "claim_acceptor")
+    builder.add_route("quoter", after_quoter, "claim_acceptor", *retries)
 
 
 def enter_proof(_: Any, parameters: ProofParameters) -> str:
@@ -202,6 +203,11 @@ def _after_reviewer(state: DraftState, _: ProofParameters) -> str:
 
 def _accept(parameters: ProofParameters) -> str:
     return "simplifier" if parameters.simplify else "quoter"
+
+
+def _is_last_trial(state: DraftState, parameters: ProofParameters) -> bool:
+    failed_before = len(state["rejected"]) - 1
+    return failed_before > parameters.max_trials
 
 
 def _is_decided(state: DraftState) -> bool:

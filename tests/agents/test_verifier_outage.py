@@ -88,7 +88,7 @@ def test_an_answer_is_composed_where_nobody_says_whether_it_answers() -> None:
     )
     answer = build_vtg(asked).invoke({"question": "Who built the tower?"})["answer"]
     assert (answer.text, answer.status) == (f"{BUILT[:-1]} [1].", "answered")
-    assert len(answer.notes) == 2, "of the passages, and of the claims"
+    assert len(answer.notes) == 3, "of the passages, of quotes, and of the claims"
 
 
 async def test_an_evaluation_asks_again_what_was_not_checked(tmp_path: Path) -> None:

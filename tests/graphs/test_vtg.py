@@ -241,6 +241,26 @@ def test_a_claim_in_doubt_is_quoted(quote_below: float, score: float, simplify: 
     assert (verdict.score, bool(verdict.reason)) == (score, score == 1.0)
 
 
+def test_a_failed_claim_gives_way_to_a_quote_before_it_is_written_again() -> None:
+    answers = TableEntailment(lambda premise, _: 0.82 if "built" in premise else 0.1)
+    wrong = "The tower was built by Ann Lee's brother."
+    script = Script(claims=[wrong, "DONE"], citations=[[1]])
+    graph = build_vtg(script.toolbox(answerability=answers))
+    answer = graph.invoke({"question": "Who made the lighthouse?"})["answer"]
+    assert answer.text == "Ann Lee built the tower [1]."
+    assert (script.calls["claim_generator"], script.calls["evidence_finder"]) == (2, 0)
+
+
+@pytest.mark.parametrize("build", [build_vtg, build_composed])
+def test_a_sentence_that_surely_answers_is_quoted_and_nothing_is_written(build: Any) -> None:
+    answers = TableEntailment(lambda premise, _: 0.9 if "built" in premise else 0.1)
+    script = Script(claims=[], citations=[])
+    graph = build(script.toolbox(answerability=answers), **SEARCHLESS.get(build, {}))
+    answer = graph.invoke({"question": "Who made the tower?"})["answer"]
+    assert (answer.text, answer.status) == ("Ann Lee built the tower [1].", "answered")
+    assert script.calls["claim_generator"] == 0
+
+
 STEPS = Passage(id="s", title="Steps", text="To light it:\n1. Open the lid.\n2. Strike a match.")
 
 
