@@ -117,14 +117,15 @@ _servers: dict[tuple[str, int, int | None], LocalServer] = {}
 def local_server(
     settings: LLMSettings, models: ModelSettings, progress: Progress | None = None
 ) -> LocalServer:
-    """Start a server for these settings and return it; fetches the model if it is missing.
+    """Return the server for these settings, which starts when it is used; fetches its model.
 
+    Loading the model blocks Python for seconds, and an answer that is quoted needs no model.
     Within a process, callers with the same file, context and threads share a server. It stops
     when Python exits.
 
     Raises:
         MissingExtraError: xllamacpp is not installed, or cannot be imported.
-        ModelError: The file is missing, damaged or no GGUF model, or llama.cpp cannot load it.
+        ModelError: The file is missing, damaged or no GGUF model.
     """
     _engine()  # fails before a gigabyte is downloaded for nothing
     if settings.path:
@@ -133,7 +134,7 @@ def local_server(
         path = fetch(LLM, models, progress=progress)
     key = (str(path), settings.context, settings.threads)
     made = LocalServer(path, context=settings.context, threads=settings.threads)
-    return _servers.setdefault(key, made).start()
+    return _servers.setdefault(key, made)
 
 
 @atexit.register

@@ -48,7 +48,12 @@ def serve(
         from citeproof.tools.toolbox import Toolbox
 
         described_methods()  # for the page, before torch's import delays it
-        return Toolbox.from_settings(settings, progress=progress)
+        tools = Toolbox.from_settings(settings, progress=progress)
+        with ExitStack() as on_error:
+            on_error.callback(tools.close)
+            tools.llm.start()  # so that the first question does not wait for it
+            on_error.pop_all()
+        return tools
 
     with ExitStack() as held:
         listener = held.enter_context(_listen(host, port))

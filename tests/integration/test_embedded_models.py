@@ -76,7 +76,7 @@ def test_llama_cpp_refuses_a_broken_file_without_a_crash(
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF" + bytes(range(200)))
     with pytest.raises(ModelError, match="cannot be loaded"):
-        local_server(LLMSettings(path=broken), ModelSettings())
+        local_server(LLMSettings(path=broken), ModelSettings()).start()
     assert capfd.readouterr().err == ""
 
 

@@ -95,9 +95,9 @@ def test_it_starts_again_on_its_old_port(engine: Engine, gguf: Path) -> None:
 def test_one_server_for_everybody(engine: Engine, gguf: Path) -> None:
     settings, models = LLMSettings(path=gguf), ModelSettings(offline=True)
     with ThreadPoolExecutor(8) as pool:
-        servers = set(pool.map(lambda _: local_server(settings, models), range(8)))
+        servers = set(pool.map(lambda _: local_server(settings, models).start(), range(8)))
     assert len(servers) == len(engine.started) == 1
-    other = local_server(LLMSettings(path=gguf, context=2048), models)
+    other = local_server(LLMSettings(path=gguf, context=2048), models).start()
     assert other not in servers
     close_servers()
     assert engine.stopped == 2
@@ -107,7 +107,7 @@ def test_one_server_for_everybody(engine: Engine, gguf: Path) -> None:
 def test_a_file_that_is_refused_or_is_no_model(engine: Engine, gguf: Path) -> None:
     engine.refuse = True
     with pytest.raises(ModelError, match=r"cannot be loaded.*too little memory"):
-        local_server(LLMSettings(path=gguf), ModelSettings())
+        local_server(LLMSettings(path=gguf), ModelSettings()).start()
     gguf.write_bytes(b"text")
     with pytest.raises(CorruptModelError, match="not a GGUF"):
         local_server(LLMSettings(path=gguf), ModelSettings())

@@ -61,12 +61,16 @@ class ChatModels:
 
     async def here(self) -> BaseChatModel:
         """Return the model of the running loop."""
-        if self.server is not None:
-            await asyncio.to_thread(self.server.start)
+        await asyncio.to_thread(self.start)
         loop = asyncio.get_running_loop()
         if loop not in self._models:
             await asyncio.to_thread(self._make, loop)
         return self._models[loop]
+
+    def start(self) -> None:
+        """Start the model's server, if it has one that is not running."""
+        if self.server is not None:
+            self.server.start()
 
     def close(self) -> None:
         """Stop the server that was started for the model; the next call starts it again."""
@@ -91,8 +95,9 @@ def open_chat_models(
 ) -> ChatModels:
     """Open the chat model that the settings name.
 
-    Downloads and starts the embedded model. Starts vLLM for a `vllm:` model without a `base_url`.
-    Builds the model once, so that a missing package or key shows immediately, but sends nothing.
+    Downloads the embedded model, which starts with its first call. Starts vLLM for a `vllm:` model
+    without a `base_url`. Builds any other model once, so that a missing package or key shows
+    immediately, but sends nothing.
 
     The embedded server caches the last prompt of each of its slots. Prompts that begin differently
     use different slots, so that they do not evict each other. Other servers have no slots.
@@ -100,9 +105,9 @@ def open_chat_models(
     Raises:
         SettingsError: The model's name is malformed, or its key is missing.
         MissingExtraError: The provider's package, or vLLM, is not installed.
-        ModelError: The embedded model cannot be fetched or started, or vLLM does not start.
+        ModelError: The embedded model cannot be fetched, or vLLM does not start.
     """
-    server: LocalServer | VLLMServer | None = None
+    server: VLLMServer | None = None
     continues: Mapping[str, bool] | None = None
     if settings.vllm == "":
         raise SettingsError(
@@ -118,10 +123,13 @@ def open_chat_models(
         build = partial(_compatible, settings, there, settings.base_url, key)
         continues = _VLLM_GOES_ON if settings.continues or settings.vllm else None
     elif settings.model == "local":
-        server = local = local_server(settings, models, progress=progress)
-        continues = {}
-        key = SecretStr(local.api_key)
-        build = partial(_compatible, settings, "local", local.base_url, key, slot)
+        local = local_server(settings, models, progress=progress)
+
+        def build_local() -> BaseChatModel:
+            key = SecretStr(local.api_key)
+            return _compatible(settings, "local", local.base_url, key, slot)
+
+        return ChatModels(build_local, label(settings), settings.timeout, limiter, {}, local)
     elif settings.vllm:
         server = vllm = vllm_server(settings, models, progress=progress)
         continues = _VLLM_GOES_ON

@@ -104,6 +104,15 @@ class LLM:
         """Whether the model continues a prefilled reply; others are asked in words to continue."""
         return self._models.continues is not None
 
+    def start(self) -> None:
+        """Start the embedded servers of this model and of its roles before their first call.
+
+        Raises:
+            ModelError: A model cannot be loaded.
+        """
+        for llm in (self._base, *self._roles.values()):
+            llm._models.start()
+
     def close(self) -> None:
         """Stop the embedded servers that this model and the models of its roles started."""
         for llm in (self._base, *self._roles.values()):
@@ -445,8 +454,8 @@ def open_llm(
 ) -> LLM:
     """Open the language model that the settings name, and the models of roles that have their own.
 
-    Downloads the embedded model if necessary, and starts it. Starts vLLM for a `vllm:` model that
-    has no `base_url`. Sends nothing to other models yet.
+    Downloads the embedded model if necessary; it starts with its first call. Starts vLLM for a
+    `vllm:` model that has no `base_url`. Sends nothing to other models yet.
 
     Args:
         settings: The model of every role without its own.
@@ -458,7 +467,7 @@ def open_llm(
     Raises:
         SettingsError: A model's name is malformed, or its key is missing.
         MissingExtraError: A provider's package, or vLLM, is not installed.
-        ModelError: The embedded model cannot be fetched or started, or vLLM does not start.
+        ModelError: The embedded model cannot be fetched, or vLLM does not start.
     """
 
     @cache

@@ -771,14 +771,17 @@ async def test_the_embedded_server_is_reached_and_started_again(
         fake = Server()
         monkeypatch.setattr(chat_models, "local_server", lambda *args, **kwargs: fake)
         llm = open_llm(LLMSettings(), ModelSettings())
+        assert fake.starts == 0, "a question that is answered by a quote needs no model"
         assert await llm.text(ASK) == "Fine."
         assert await llm.for_role("judge").text(ASK) == "Fine."
+        assert fake.starts == 2
+        llm.start()
         llm.close()
     assert llm.name == "the embedded model"
     assert stub.keys == ["Bearer its-own-key"] * 2
     assert [request["model"] for request in stub.requests] == ["local", "local"]
     assert [request["id_slot"] for request in stub.requests] == [0, 1]
-    assert fake.starts == 2
+    assert fake.starts == 4
     assert fake.stops > 0
 
 
