@@ -93,29 +93,30 @@ class AnswerQuoter(Node):
     ) -> Sequence[tuple[int, Quote]]:
         """The sentence that answers every part of the question best, if it surely does.
 
-        If a sentence of another document may answer too, the writer has to weigh them.
+        If a sentence of another document may answer too, the writer has to weigh them. A quote with
+        its context gives way to the part of it that surely answers alone.
         """
-        quotes = [
+        found = [
             (number, quote)
             for number, passage in memory.items()
             for quote in quotes_in(passage)
             if quote.is_statement
         ]
-        if not quotes or self.quote_above >= 1:
+        if not found or self.quote_above >= 1:
             return ()
-        texts = [quote.premise for _, quote in quotes]
+        texts = [quote.premise for _, quote in found]
         by_part = await score_answers(answerability, question_parts(question), texts)
-        scores = list(map(min, zip(*by_part, strict=True)))
-        best = max(range(len(quotes)), key=scores.__getitem__)
-        own = _document(quotes[best][1].passage)
-        elsewhere = [
-            score
-            for score, (_, quote) in zip(scores, quotes, strict=True)
-            if _document(quote.passage) != own
-        ]
-        is_sure = scores[best] >= self.quote_above
-        has_rival = max(elsewhere, default=0.0) >= halfway(answerability.threshold)
-        return [quotes[best]] if is_sure and not has_rival else ()
+        scores = map(min, zip(*by_part, strict=True))
+        scored = list(zip(scores, found, strict=True))
+        best_score, (_, best) = max(scored, key=lambda one: one[0])
+        document, limit = _document(best.passage), halfway(answerability.threshold)
+        rivals = (
+            score >= limit for score, (_, quote) in scored if _document(quote.passage) != document
+        )
+        if best_score < self.quote_above or any(rivals):
+            return ()
+        sure = [one for score, one in scored if score >= self.quote_above and one[1].is_in(best)]
+        return [min(sure, key=lambda one: len(one[1].text))]
 
 
 def _is_named(one: ItemList, question: str) -> bool:

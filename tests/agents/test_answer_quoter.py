@@ -125,6 +125,20 @@ async def test_no_other_sentence_is_quoted(quoter: AnswerQuoter, question: str) 
     assert await quoter(who(question)) == {}
 
 
+MIA, SHE = "Mia begins the first turn.", "She is the youngest of all."
+
+
+@pytest.mark.parametrize(("alone", "quoted"), [(0.85, MIA), (0.84, f"{MIA} {SHE}")])
+async def test_a_quote_is_no_longer_than_it_must_be(alone: float, quoted: str) -> None:
+    def scores(premise: str, _: str) -> float:
+        return 0.9 if SHE in premise else alone
+
+    passage = Passage(id="mia", title="Rules", text=f"{MIA} {SHE}")
+    given = asked("Who begins?", passages=[passage], long_term=["mia"])
+    update: Any = await AnswerQuoter(TableEntailment(scores))(given)
+    assert [claim.text for claim in update["claims"]] == [quoted]
+
+
 @pytest.mark.parametrize(
     ("title", "score", "quoted"),
     [("Other", 0.74, True), ("Other", 0.75, False), ("Rules – Setup", 0.89, True)],

@@ -86,6 +86,11 @@ class Quote(NamedTuple):
         """Whether it says something, and is a whole sentence or the row of a table."""
         return self.says_something and _STATEMENT.match(self.text) is not None
 
+    def is_in(self, other: Quote) -> bool:
+        """Whether another quote includes this one."""
+        within = other.start <= self.start and self.end <= other.end
+        return within and self.passage.id == other.passage.id
+
     def claim(self, number: int, verdict: Verdict) -> Claim:
         """Return the quote as a claim that cites its passage by this number."""
         said = quotation(self.passage, self.start, self.end)
