@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 import pytest
@@ -86,9 +85,8 @@ def test_whole_words_in_corrected(text: str, alias: str, found: bool) -> None:
 
 
 def test_an_alias_without_letters_is_everywhere_in_strict_alone() -> None:
-    assert found_answers("Ann", [["The"]], "strict")["hit"] == 1
-    assert found_answers("Ann", [["The"]], "corrected")["hit"] == 0
-    assert found_answers("", [["The"]], "corrected")["hit"] == 0
+    found = [found_answers("Ann", [["The"]], mode)["hit"] for mode in MODES]
+    assert found == [1, 0]
 
 
 def test_rouge_lsum_is_the_union_of_common_subsequences_of_the_better_reference() -> None:
@@ -97,16 +95,15 @@ def test_rouge_lsum_is_the_union_of_common_subsequences_of_the_better_reference(
     for mode in MODES:
         found = rouge_lsum("Ann built. Tower!", references, mode)
         assert found == pytest.approx(2 * 1 * (3 / 7) / (1 + 3 / 7))
-        assert rouge_lsum("", references, mode) == 0
 
 
-def test_rouge_reads_stems_and_sentence_by_sentence() -> None:
-    reference = "The towers stood. A keeper lived there."
-    for mode in MODES:
-        # Sentences in another order lose nothing, words in another order do.
-        turned = rouge_lsum("A keeper lived there. The tower stood.", [reference], mode)
-        assert turned == 1
-        assert rouge_lsum("There lived a keeper stood towers the.", [reference], mode) < 0.8
+@pytest.mark.parametrize("mode", MODES)
+def test_rouge_reads_stems_and_sentence_by_sentence(mode: Mode) -> None:
+    reference = ["The towers stood. A keeper lived there."]
+    # Sentences in another order lose nothing, words in another order do.
+    assert rouge_lsum("A keeper lived there. The tower stood.", reference, mode) == 1
+    assert rouge_lsum("There lived a keeper stood towers the.", reference, mode) < 0.8
+    assert rouge_lsum("", reference, mode) == 0
 
 
 def test_a_corrected_sentence_may_go_on_in_the_next_line() -> None:
@@ -115,14 +112,13 @@ def test_a_corrected_sentence_may_go_on_in_the_next_line() -> None:
 
 
 @pytest.mark.parametrize("unit", ["x? ", "- x\n", "# h\n"])
-def test_rouge_takes_time_in_proportion_to_the_answer(unit: str) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_rouge_takes_time_in_proportion_to_the_answer(unit: str, mode: Mode) -> None:
     """Answers of a few thousand characters took seconds where time grew with their square."""
-    reference = ["Ann Lee built the tower. It was lit in 1871."]
-    for mode in MODES:
-        rouge_lsum("A", reference, mode)  # loads the library
-        began = time.process_time()
-        rouge_lsum((unit * 60_000)[:60_000], reference, mode)
-        assert time.process_time() - began < 6
+    rouge_lsum("A", ["A"], mode)  # loads the library
+    began = time.process_time()
+    rouge_lsum((unit * 30_000)[:30_000], ["Ann Lee built the tower. It was lit in 1871."], mode)
+    assert time.process_time() - began < 3
 
 
 ENTITIES = [["Rome", "Roma"], ["Oslo"], ["Bonn"], ["Kyiv", "Kiev"], ["Lima"], ["Bern"], ["Riga"]]
@@ -180,15 +176,3 @@ def test_short_answers() -> None:
     # Repeated words count as often as both have them.
     found = short_answer_scores("no no no", [["no no yes"]], "corrected")
     assert found["token_precision"] == found["token_recall"] == pytest.approx(2 / 3)
-
-
-def test_no_score_is_ever_nan() -> None:
-    for text in ("", "?", "the", "[1]"):
-        for mode in MODES:
-            scores = {
-                **found_answers(text, [["?"]], mode),
-                **qampari_scores(text, [["?"]], mode),
-                **short_answer_scores(text, [["?"]], mode),
-                "rouge_lsum": rouge_lsum(text, ["?"], mode),
-            }
-            assert all(math.isfinite(value or 0) for value in scores.values())
