@@ -35,7 +35,6 @@ def test_parts_run_at_once_and_come_back_in_order() -> None:
 @pytest.mark.parametrize(("parts", "device"), [(3, "cpu"), (8, "cuda"), (0, "cpu")])
 def test_few_parts_and_a_gpu_have_one_lane(parts: int, device: str) -> None:
     threads = in_lanes(lambda _: threading.current_thread(), range(parts), device)
-
     assert threads == [threading.main_thread()] * parts
 
 

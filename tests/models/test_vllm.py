@@ -280,20 +280,16 @@ def test_one_that_does_not_listen_is_killed(
     assert not server.running
 
 
-def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
-    with pytest.raises(MissingExtraError, match=r'pip install "citeproof\[vllm\]".*llm.base_url'):
-        open_llm(LLMSettings(model="vllm:m"), ModelSettings())
-
-
-def test_it_is_found_beside_an_interpreter_that_is_not_on_the_path(
+def test_it_is_found_beside_an_interpreter_that_is_not_on_the_path_or_its_extra_is_named(
     standin: Standin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(standin.bin.parent))
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(standin.bin))
     with closing(VLLMServer("m").start()):
         assert len(standin.starts) == 1
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(standin.bin.parent))
+    with pytest.raises(MissingExtraError, match=r'pip install "citeproof\[vllm\]".*llm.base_url'):
+        open_llm(LLMSettings(model="vllm:m"), ModelSettings())
 
 
 async def test_a_running_server_is_attached_to(
