@@ -30,17 +30,13 @@ from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.sandbox import Sandbox
 
 STORY = [f"Keeper number {n} lit the lamp {n * 7} times in the year {1800 + n}." for n in range(60)]
+BRACKETS = (
+    *((b"<div>", b"</div>"), (b"<table><tr><td>", b"</td></tr></table>")),
+    *((b"<w:tbl><w:tr><w:tc>", b"</w:tc></w:tr></w:tbl>"), (b"[", b"]"), (b"> ", b""), (b'"', b"")),
+)
 OUTCOMES = ("read", "told", "limit", "broke", "silent")
-MUTATIONS: dict[str, Callable[[bytes, random.Random], bytes]] = {}
 
 
-def mutation(function: Callable[[bytes, random.Random], bytes]) -> Callable[..., bytes]:
-    """Register a way to damage bytes."""
-    MUTATIONS[function.__name__] = function
-    return function
-
-
-@mutation
 def flip(data: bytes, rng: random.Random) -> bytes:
     """Some bytes are changed."""
     damaged = bytearray(data)
@@ -49,20 +45,17 @@ def flip(data: bytes, rng: random.Random) -> bytes:
     return bytes(damaged)
 
 
-@mutation
 def truncate(data: bytes, rng: random.Random) -> bytes:
     """The end is missing."""
     return data[: rng.randrange(1, len(data))]
 
 
-@mutation
 def splice(data: bytes, rng: random.Random) -> bytes:
     """A piece is repeated elsewhere."""
     begin, place = rng.randrange(len(data)), rng.randrange(len(data))
     return data[:place] + data[begin : begin + rng.randrange(1, 4000)] + data[place:]
 
 
-@mutation
 def inside(data: bytes, rng: random.Random) -> bytes:
     """A member of an archive is damaged while the archive stays sound; other files as `flip`."""
     if not data.startswith(b"PK"):
@@ -74,30 +67,18 @@ def inside(data: bytes, rng: random.Random) -> bytes:
     return _repacked(data, rng, change)
 
 
-@mutation
 def nest(data: bytes, rng: random.Random) -> bytes:
     """Tags, brackets or quotations are nested 300 to 100,000 deep."""
     depth = rng.choice((300, 3_000, 100_000))
-    opening, closing = rng.choice(
-        (
-            (b"<div>", b"</div>"),
-            (b"<table><tr><td>", b"</td></tr></table>"),
-            (b"<w:tbl><w:tr><w:tc>", b"</w:tc></w:tr></w:tbl>"),
-            (b"[", b"]"),
-            (b"> ", b""),
-            (b'"', b""),
-        )
-    )
+    opening, closing = rng.choice(BRACKETS)
 
     def change(name: str, content: bytes) -> bytes:
-        place = content.rfind(b"</", 0, max(1, rng.randrange(len(content) + 1)))
-        place = max(place, 0)
+        place = max(0, content.rfind(b"</", 0, max(1, rng.randrange(len(content) + 1))))
         return content[:place] + opening * depth + closing * depth + content[place:]
 
     return _repacked(data, rng, change) if data.startswith(b"PK") else change("", data)
 
 
-@mutation
 def huge(data: bytes, rng: random.Random) -> bytes:
     """Some digits become two billion, or a piece is repeated up to a thousand times."""
 
@@ -112,6 +93,9 @@ def huge(data: bytes, rng: random.Random) -> bytes:
         return content[:begin] + piece * rng.choice((100, 1_000)) + content[begin:]
 
     return _repacked(data, rng, change) if data.startswith(b"PK") else change("", data)
+
+
+MUTATIONS = (flip, truncate, splice, inside, nest, huge)
 
 
 def _repacked(data: bytes, rng: random.Random, change: Callable[[str, bytes], bytes]) -> bytes:
@@ -192,24 +176,23 @@ def measure(kind: str, sound: list[bytes], options: argparse.Namespace) -> list[
     sizes: dict[int, int] = {}
     for number in range(options.files):
         which = rng.randrange(len(sound))
-        name = list(MUTATIONS)[number % len(MUTATIONS)]
-        path = Path(f"/{kind[1:]}-{number}-{name}{kind}")
+        mutate = MUTATIONS[number % len(MUTATIONS)]
+        path = Path(f"/{kind[1:]}-{number}-{mutate.__name__}{kind}")
         if which not in sizes:
             sizes[which] = _size(box, sound[which], path)
-        data = MUTATIONS[name](sound[which], rng)
+        data = mutate(sound[which], rng)
         begun = time.monotonic()
         outcome, why = "read", ""
         try:
             document = box.parse(data, path)
             passages = cut(document)
             said = sum(len(passage.text) for passage in passages)
-            if said < sizes[which] / 2 and not document.problems and name != "truncate":
+            if said < sizes[which] / 2 and not document.problems and mutate is not truncate:
                 outcome, why = "silent", f"{said} of {sizes[which]} characters"
         except CiteproofError as error:
             why = error.why
-            limit = "takes more than" in why
-            broke = "its reader" in why
-            outcome = "limit" if limit else "broke" if broke else "told"
+            broke = "broke" if "its reader" in why else "told"
+            outcome = "limit" if "takes more than" in why else broke
         except Exception as error:  # what a user would see as a traceback
             outcome, why = "broke", repr(error)
         took = time.monotonic() - begun

@@ -89,15 +89,6 @@ def test_from_the_hub(
     assert not any("torch" in agent or "agent/" in agent for agent in hub.agents)
 
 
-def test_a_broken_download_goes_on_where_it_stopped(
-    settings: ModelSettings, hub: StandinHub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "DOWNLOAD_CHUNK_SIZE", 500)
-    hub.breaks = [1000]
-    assert fetch(tiny(HUB), settings).read_bytes() == CONTENT
-    assert hub.ranges == ["bytes=1000-"]
-
-
 def test_a_download_that_ends_too_early_leaves_nothing_and_never_loads(
     settings: ModelSettings, hub: StandinHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
