@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -52,15 +51,31 @@ def pointer(folder: Path, begin: str, end: str, nothing: float) -> tuple[Extract
     return reader, model
 
 
-def test_a_span_of_the_text(tmp_path: Path) -> None:
-    reader, _ = pointer(tmp_path, "ann", "lee", nothing=0)
-    # The question says it as well, but only the text can be pointed at.
-    assert reader.answers([("ann lee built ?", TEXT), ("ann ?", "bo ray .")])[0] == "ann lee"
+LONG = f"{'the tower was built . ' * 12}{TEXT}"
 
 
-def test_no_answer_if_that_is_more_probable(tmp_path: Path) -> None:
-    reader, _ = pointer(tmp_path, "ann", "lee", nothing=9)
-    assert reader.answers([("who built ?", TEXT), ("who ?", "")]) == ["", ""]
+@pytest.mark.parametrize(
+    ("begin", "end", "nothing", "asked", "found"),
+    [
+        # The question says it as well, but only the text can be pointed at.
+        ("ann", "lee", 0, [("ann lee built ?", TEXT)], ["ann lee"]),
+        # No answer is more probable.
+        ("ann", "lee", 9, [("who built ?", TEXT), ("who ?", "")], ["", ""]),
+        # A text of several windows.
+        ("ann", "1871", 0, [("who built ?", LONG)], ["ann lee in 1871"]),
+    ],
+)
+def test_the_most_probable_span_is_the_answer(
+    tmp_path: Path,
+    begin: str,
+    end: str,
+    nothing: float,
+    asked: list[tuple[str, str]],
+    found: list[str],
+) -> None:
+    reader, model = pointer(tmp_path, begin, end, nothing)
+    assert reader.answers(asked) == found
+    assert (model.windows > 2) == (asked[0][1] == LONG)
 
 
 def test_a_span_does_not_end_before_it_begins(tmp_path: Path) -> None:
@@ -68,13 +83,6 @@ def test_a_span_does_not_end_before_it_begins(tmp_path: Path) -> None:
     [found] = reader.answers([("who ?", TEXT)])
     assert found in TEXT
     assert found != ""
-
-
-def test_a_long_text_is_read_in_windows(tmp_path: Path) -> None:
-    reader, model = pointer(tmp_path, "ann", "1871", nothing=0)
-    long = f"{'the tower was built . ' * 12}{TEXT}"
-    assert reader.answers([("who built ?", long)]) == ["ann lee in 1871"]
-    assert model.windows > 2
 
 
 def test_a_real_model_and_a_missing_one(tmp_path: Path) -> None:
@@ -112,6 +120,12 @@ def items(text: str) -> list[tuple[Example, Result]]:
     return [(own, Result(id="q1", question="Who?", output=text))]
 
 
+def library(monkeypatch: pytest.MonkeyPatch, compute_mauve: Any) -> None:
+    module = ModuleType("mauve")
+    module.compute_mauve = compute_mauve  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "mauve", module)
+
+
 def test_mauve_reads_a_hundred_words_without_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, Any] = {}
 
@@ -119,9 +133,7 @@ def test_mauve_reads_a_hundred_words_without_marks(monkeypatch: pytest.MonkeyPat
         asked.update(arguments)
         return SimpleNamespace(mauve=0.25)
 
-    library = ModuleType("mauve")
-    library.compute_mauve = compute_mauve  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "mauve", library)
+    library(monkeypatch, compute_mauve)
     assert mauve(items(f"So [1],\n{'old ' * 200}")) == 0.25
     assert asked["p_text"] == ["Who? Ann did"]
     assert asked["q_text"] == [f"Who? So, {'old ' * 98}".strip()]
@@ -130,19 +142,13 @@ def test_mauve_reads_a_hundred_words_without_marks(monkeypatch: pytest.MonkeyPat
         mauve([(items("")[0][0].model_copy(update={"references": ()}), items("")[0][1])])
 
 
-def test_mauve_needs_gpt_2(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mauve_needs_an_extra_and_gpt_2(monkeypatch: pytest.MonkeyPatch) -> None:
     def compute_mauve(**_: Any) -> Any:
         raise OSError("We couldn't connect to the hub.\nMore.")
 
-    library = ModuleType("mauve")
-    library.compute_mauve = compute_mauve  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "mauve", library)
+    library(monkeypatch, compute_mauve)
     with pytest.raises(ModelError, match=r"gpt2-large, .* cannot be loaded: .* the hub\. Down"):
         mauve(items("So."))
-
-
-def test_mauve_needs_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mauve", None)
-    importlib.import_module("citeproof.evaluation.metrics.mauve")
     with pytest.raises(MissingExtraError, match=r"citeproof\[mauve\]"):
         mauve(items("So."))
