@@ -161,25 +161,18 @@ def find_trace(run: Path, example: str | None) -> Path:
         return run
     require_manifest(run, ", or a file of `citeproof ask --events`")
     ids = [own.id for own in read_lines(run / "examples.jsonl", Example)]
-    kept = [n for n in range(1, len(ids) + 1) if trace_path(run, n).exists()]
-    listed = ", ".join(f"{n} ({ids[n - 1]})" for n in kept[:_MOST_LISTED])
-    listed += ", …" if len(kept) > _MOST_LISTED else ""
+    kept = {n: own for n, own in enumerate(ids, start=1) if trace_path(run, n).exists()}
     if not kept:
         fix = "Run citeproof eval with --trace, in a new folder."
         raise InputError(f"{run} kept no events", fix=fix)
-    if example is None and len(kept) > 1:
-        raise InputError(f"{run} has several traces", fix=f"Name one of {listed}.")
-    numbers = {str(n): n for n in range(1, len(ids) + 1)} | {own: n for n, own in enumerate(ids, 1)}
-    number = kept[0] if example is None else numbers.get(example)
-    if number is None:
-        fix = f"Name an id, or a number from 1 to {len(ids)}; kept: {listed}."
-        raise InputError(f"{run} has no example {example!r}", fix=fix)
-    if number not in kept:
-        raise InputError(
-            f"{run} kept no events of example {number}, {ids[number - 1]!r}",
-            why="it was answered without --trace, or not yet",
-            fix=f"Kept: {listed}.",
-        )
+    numbers = {str(n): n for n in kept} | {own: n for n, own in kept.items()}
+    number = numbers.get(example) if example is not None else min(kept)
+    if number is None or (example is None and len(kept) > 1):
+        listed = ", ".join(f"{n} ({own})" for n, own in [*kept.items()][:_MOST_LISTED])
+        listed += ", …" if len(kept) > _MOST_LISTED else ""
+        what = "has several traces" if example is None else f"kept no events of {example!r}"
+        why = "" if example is None else "there is no such example, or no answer with --trace yet"
+        raise InputError(f"{run} {what}", why=why, fix=f"Name one of {listed}.")
     return trace_path(run, number)
 
 

@@ -192,10 +192,8 @@ def test_an_example_is_found_by_its_id_or_else_by_its_number(
     ("example", "message"),
     [
         (None, r"has several traces\. Name one of 1 \(q/1\), 3 \(1\)\."),
-        ("2", r"kept no events of example 2, '2': it was answered without --trace, or not yet\."),
-        ("4", r"has no example '4'\. Name an id, or a number from 1 to 3; kept: 1 \(q/1\), 3"),
-        ("0", "has no example '0'"),
-        ("../1", "has no example"),
+        ("2", r"kept no events of '2': there is no such example, or no answer with --trace yet\."),
+        ("../1", r"kept no events of '\.\./1': .*Name one of 1 \(q/1\), 3 \(1\)\."),
     ],
 )
 def test_an_example_that_is_not_there_is_told_with_those_that_are(
