@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,6 @@ from citeproof.tools.documents.text import outline
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
-
-
 # It must begin with a key: other text below a rule is ordinary text.
 _FRONT_MATTER = re.compile(
     r"\A---[ \t]*\n(?=(?:[ \t]*(?:#[^\n]*)?\n)*[\w\"'][^\n:]*:\s)"
@@ -49,7 +47,8 @@ def read_markdown(data: bytes, path: Path) -> Document:
     begin = front.end() if front else 0
     headings = _markdown_headings(text, begin)
     named = _FRONT_TITLE.search(front[1]) if front else None
-    title = named[1] if named else _main_heading(headings)
+    main = next((name for *_, level, name in headings if level == 1 and name), "")
+    title = named[1] if named else main
     terms, kept = outline(text, rows)
     headings = sorted([*headings, *(term for term in terms if term[0] >= begin)])
     return outlined(path, text, headings, kept, title=title, problems=problems, begin=begin)
@@ -79,10 +78,6 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
             fence = "" if mark and mark[1].startswith(fence) else fence
         elif mark:
             fence = mark[1][:3]
-
-
-def _main_heading(headings: Sequence[Heading]) -> str:
-    return next((name for *_, level, name in headings if level == 1 and name), "")
 
 
 def _markdown_headings(text: str, begin: int) -> list[Heading]:
@@ -125,13 +120,7 @@ def read_ipynb(data: bytes, path: Path) -> Document:
         raise
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise unusable(path, f"it is not a valid notebook ({error!r})", _FIX) from error
-    raw, problems = without_html(whole("\n\n".join(filter(str.strip, blocks))))
-    said = _without_emphasis(raw)
-    text, rows = write_out_tables(_lines(said))
-    headings = _markdown_headings(text, 0)
-    title = _main_heading(headings) or path.stem
-    terms, kept = outline(text, rows)
-    return outlined(path, text, sorted([*headings, *terms]), kept, title=title, problems=problems)
+    return read_markdown(whole("\n\n".join(filter(str.strip, blocks))).encode(), path)
 
 
 def _blocks(cell: Any) -> list[str]:

@@ -194,6 +194,7 @@ def test_restructuredtext_has_its_levels_by_the_order_of_their_marks() -> None:
 
 def test_a_notebook_has_text_code_and_what_was_printed() -> None:
     cells = [
+        {"cell_type": "raw", "source": "---\ntitle: Log\n---"},
         {"cell_type": "markdown", "source": ["# Lamps\n", "It is lit."]},
         {
             "cell_type": "code",
@@ -202,7 +203,7 @@ def test_a_notebook_has_text_code_and_what_was_printed() -> None:
         },
     ]
     [passage] = passages(json.dumps({"cells": cells}), "a.ipynb")
-    assert passage.title == "Lamps"
+    assert passage.title == "Log – Lamps"
     assert passage.text == "It is lit.\n\n```\nprint(40 + 2)\n```\n\n```\n42\n```"
 
 
