@@ -13,6 +13,8 @@ from itertools import dropwhile, pairwise
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from pydantic import TypeAdapter
+
 from citeproof import errors
 from citeproof.errors import DocumentError
 from citeproof.types import Box
@@ -72,6 +74,9 @@ class Document:
     parts: tuple[Part, ...]
     problems: tuple[str, ...] = ()
     """Messages about what could not be read, and what may be wrong."""
+
+
+_DOCUMENT = TypeAdapter(Document)
 
 
 class Reader(Protocol):
@@ -226,12 +231,5 @@ def from_json(data: bytes) -> Document:
         kind, what, why, fix = value["error"]
         raise getattr(errors, kind)(what, why=why, fix=fix)
     texts = value.pop("texts")
-    parts = tuple(_part(texts[one["text"]], one) for one in value["parts"])
-    return Document(**value | {"parts": parts, "problems": tuple(value["problems"])})
-
-
-def _part(text: str, value: dict[str, Any]) -> Part:
-    lists = {name: tuple(own) for name, own in value.items() if isinstance(own, list)}
-    lists["kept"] = tuple(map(tuple, value["kept"]))
-    lists["boxes"] = tuple(Box(**box) for box in value["boxes"])
-    return Part(**value | lists | {"text": text})
+    parts = [{**one, "text": texts[one["text"]]} for one in value["parts"]]
+    return _DOCUMENT.validate_python({**value, "parts": parts})

@@ -84,22 +84,14 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
     start, end = (first.body if len(group) == 1 else first.start), group[-1].end
     title = _DASH.join([short_name(name) for name in (first.title, *headings) if name])
     source = first.source or document.source
-    if first.id and len(words(text[start:end])) <= KEPT_WHOLE * most:
-        said = text[start:end].strip()
-        start += len(text[start:end]) - len(text[start:end].lstrip())
-        yield Passage(
-            id=first.id,
-            text=said,
-            title=title,
-            source=source,
-            location=first.location,
-            start=start,
-            end=start + len(said),
-        )
-        return
     kept = [stretch for part in group for stretch in part.kept]
     boxes = [box for part in group for box in part.boxes]
-    spans = list(_spans(text, start, end, kept, most))
+    is_whole = bool(first.id) and len(words(text[start:end])) <= KEPT_WHOLE * most
+    if is_whole:
+        left = end - len(text[start:end].lstrip())
+        spans = [Span(left, left + len(text[left:end].rstrip()))]
+    else:
+        spans = list(_spans(text, start, end, kept, most))
     if not first.id:  # an object's pieces must stay as they are: ids refer to them
         spans = list(_leaning_together(text, spans, most // 2))
     counts = [len(words(text[span.start : span.end])) for span in spans]
@@ -107,10 +99,12 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
         begin, stop = spans[left].start, spans[right - 1].end
         said = text[begin:stop]
         key = f"{document.source}#{title}"
+        own = first.id if is_whole else f"{first.id}#{number}"
+        is_headed = number == 1 and first.body == first.start and not is_whole
         yield Passage(
-            id=f"{first.id}#{number}" if first.id else Passage.make_id(key, said, begin),
+            id=own if first.id else Passage.make_id(key, said, begin),
             text=said,
-            title=_without(title, said) if number == 1 and first.body == first.start else title,
+            title=_without(title, said) if is_headed else title,
             source=source,
             page=first.page,
             location=_rows(first, begin, stop),
