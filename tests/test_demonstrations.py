@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from citeproof.errors import PromptError
 from citeproof.prompts import context
 from citeproof.prompts.demonstrations import MOST, demonstrations
 from citeproof.tools.citations.marked_list import read_marked_list, read_marked_name
@@ -41,8 +40,3 @@ def test_names_stand_in_a_passage_that_they_cite(form: str) -> None:
     for example in demonstrations(form):
         for name in READ[form](example.answer):
             assert any(name.text in example.passages[n].text for n in name.numbers)
-
-
-def test_an_unknown_form_is_an_error() -> None:
-    with pytest.raises(PromptError, match="no demonstrations of the form 'verse'"):
-        demonstrations("verse")

@@ -24,14 +24,11 @@ def test_braces_of_json_are_no_placeholders() -> None:
     assert fill('{"a": [1]} {x}', x=1) == '{"a": [1]} 1'
 
 
-def test_a_missing_variable_is_named() -> None:
-    with pytest.raises(PromptError, match="needs {claim}"):
-        fill("{claim}")
-
-
-def test_an_unknown_variable_is_named() -> None:
-    with pytest.raises(PromptError, match="no place for {clam}.*placeholders: {claim}"):
-        fill("{claim}", claim="x", clam="y")
+@pytest.mark.parametrize("values", [{}, {"claim": "x", "clam": "y"}])
+def test_missing_and_unknown_values_are_named(values: dict[str, str]) -> None:
+    given = ", ".join(f"{{{name}}}" for name in values) or "none"
+    with pytest.raises(PromptError, match=f"needs {{claim}}, and was given {given}"):
+        fill("{claim}", **values)
 
 
 def test_an_unknown_prompt_names_the_known_ones() -> None:

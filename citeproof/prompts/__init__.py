@@ -35,17 +35,8 @@ __all__ = [
 ]
 
 _FIXED = frozenset(
-    (
-        "agent_revision",
-        "citing_json",
-        "citing_marks",
-        "context",
-        "go_on",
-        "hyde",
-        "judge",
-        "lamer",
-        "rankgpt",
-    )
+    {"agent_revision", "citing_json", "citing_marks", "context", "go_on"}
+    | {"hyde", "judge", "lamer", "rankgpt"}
 )
 """Prompts that cannot be replaced: no node uses them, and the code that reads their replies, or the
 calibration fitted to them, depends on their wording."""
@@ -139,13 +130,9 @@ def read_template(name: str, file: Path) -> str:
 def fill(text: str, /, **values: object) -> str:
     """Replace the placeholders of `text` by values; each needs the other."""
     wanted = set(_PLACEHOLDER.findall(text))
-    if missing := wanted - values.keys():
-        raise PromptError(f"The prompt needs {_names(missing)}, which was not given")
-    if unknown := values.keys() - wanted:
-        raise PromptError(
-            f"The prompt has no place for {_names(unknown)}",
-            fix=f"Its placeholders: {_names(wanted) or 'none'}.",
-        )
+    if wanted != values.keys():
+        why = f"it needs {_names(wanted) or 'no value'}, and was given {_names(values) or 'none'}"
+        raise PromptError("A prompt cannot be filled in", why=why)
     return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
 
 

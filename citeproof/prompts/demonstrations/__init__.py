@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from citeproof.errors import PromptError
 from citeproof.types import Passage
 
 __all__ = ["MOST", "Demonstration", "demonstrations"]
@@ -19,7 +18,7 @@ __all__ = ["MOST", "Demonstration", "demonstrations"]
 MOST = 2
 """Examples that there are of each form."""
 
-_FIELD = re.compile(r"(Question|Reasoning|Answer|\[\d\] [^:]+): (.+)")
+_FIELD = re.compile(r"^(Question|Reasoning|Answer|\[\d\] [^:]+): (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -38,19 +37,14 @@ class Demonstration:
 @cache
 def demonstrations(form: str) -> tuple[Demonstration, ...]:
     """The examples for a form of answer."""
-    file = files(__package__) / f"{form}.md"
-    if not file.is_file():
-        raise PromptError(f"There are no demonstrations of the form {form!r}")
-    return tuple(_read(part, form) for part in file.read_text(encoding="utf-8").split("\n---\n"))
+    text = (files(__package__) / f"{form}.md").read_text(encoding="utf-8")
+    return tuple(map(_read, text.split("\n---\n")))
 
 
-def _read(text: str, form: str) -> Demonstration:
+def _read(text: str) -> Demonstration:
     fields: dict[str, str] = {}
     passages: dict[int, Passage] = {}
-    for line in text.strip().splitlines():
-        if (match := _FIELD.fullmatch(line)) is None:
-            raise PromptError(f"A line of the demonstrations {form}.md cannot be read", why=line)
-        name, said = match.groups()
+    for name, said in _FIELD.findall(text):
         if name.startswith("["):
             title = name.partition("] ")[2]
             passages[int(name[1])] = Passage(id=name[1], title=title, text=said)
