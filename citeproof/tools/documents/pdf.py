@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
@@ -80,23 +81,18 @@ def _read(document: PdfDocument, number: int) -> _Page:
     from pypdfium2 import PdfiumError, raw
 
     try:
-        page = document[number]
+        with closing(document[number]) as page:
+            shown, text = Displayed(page), page.get_textpage()
+            lines = read_lines(text, shown)
+            if not any(letter.isalnum() for line in lines for letter in line.text):
+                lines = []  # the font does not map its glyphs to characters
+            areas = [line.area for line in lines]
+            pictured = any(not any(map(image.holds, areas)) for image in _images(page, shown))
+            for note in read_notes(page, shown):
+                insert(lines, note)
+            return _Page(lines, raw.FPDFPage_CountObjects(page) > 0, pictured)
     except PdfiumError as error:
         return _Page(error=f"page {number + 1} cannot be read and was left out: {error}")
-    try:
-        shown, text = Displayed(page), page.get_textpage()
-        lines = read_lines(text, shown)
-        if not any(letter.isalnum() for line in lines for letter in line.text):
-            lines = []  # the font does not map its glyphs to characters
-        areas = [line.area for line in lines]
-        pictured = any(not any(map(image.holds, areas)) for image in _images(page, shown))
-        for note in read_notes(page, shown):
-            insert(lines, note)
-        return _Page(lines, raw.FPDFPage_CountObjects(page) > 0, pictured)
-    except PdfiumError as error:
-        return _Page(error=f"page {number + 1} cannot be read and was left out: {error}")
-    finally:
-        page.close()
 
 
 def _images(page: PdfPage, shown: Displayed) -> Iterator[Area]:
@@ -131,19 +127,10 @@ def _parts(
         flowing.append((start, said, boxes))
         start += len(said) + 1
     text = "\f".join(said for _, said, _ in flowing)
-    for number, (start, said, boxes) in enumerate(flowing):
+    for page, ((start, said, boxes), above) in enumerate(zip(flowing, headings, strict=True), 1):
         if said.strip():
-            names = headings[number]
-            yield Part(
-                text,
-                start,
-                start,
-                start + len(said),
-                title,
-                names[1:] if names[:1] == (title,) else names,
-                page=number + 1,
-                boxes=tuple(boxes),
-            )
+            names = above[1:] if above[:1] == (title,) else above
+            yield Part(text, start, start, start + len(said), title, names, page, boxes=(*boxes,))
 
 
 def _problems(pages: Sequence[_Page]) -> Iterator[str]:
