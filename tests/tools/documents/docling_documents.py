@@ -1,11 +1,9 @@
-"""One document as docling's converter returns it: with its own classes, and scripted without."""
+"""A document as docling's converter returns it, scripted without its classes."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any, NamedTuple
-
-__all__ = ["Rectangle", "Ref", "item", "real", "scripted", "scripted_table"]
 
 WIDTH, HEIGHT = 600, 800
 TEXT = "The tower stands on a rock. It was lit in 1871 and shone on."
@@ -92,58 +90,3 @@ def scripted(*items: Any) -> Any:
         item("page_footer", "Page 2", (2, (60, 20, 360, 10), (0, 6)), content_layer="furniture"),
     )
     return SimpleNamespace(body=item("unspecified", children=own), pages=pages)
-
-
-def real() -> Any:
-    """The document with docling's own classes."""
-    from docling_core.types.doc import document, labels
-    from docling_core.types.doc.base import BoundingBox, CoordOrigin, Size
-
-    def place(page: int, box: tuple[float, ...], end: int, begin: int = 0) -> Any:
-        left, top, right, bottom = box
-        bbox = BoundingBox(l=left, t=top, r=right, b=bottom, coord_origin=CoordOrigin.BOTTOMLEFT)
-        return document.ProvenanceItem(page_no=page, bbox=bbox, charspan=(begin, end))
-
-    made = document.DoclingDocument(name="isles")
-    for page in (1, 2):
-        made.add_page(page, Size(width=WIDTH, height=HEIGHT))
-    made.add_title("Isles", prov=place(1, (60, 740, 300, 700), 5))
-    made.add_heading("Crowns", level=1, prov=place(1, (60, 690, 300, 670), 6))
-    text = made.add_text(
-        labels.DocItemLabel.TEXT, TEXT, prov=place(1, (60, 660, 540, 600), TURN - 1)
-    )
-    text.prov.append(place(2, (60, 760, 540, 700), len(TEXT), TURN))
-    group = made.add_group(labels.GroupLabel.LIST)
-    made.add_list_item("North", parent=group, prov=place(2, (60, 690, 540, 680), 5))
-    cells = []
-    for r, row in enumerate(TABLE):
-        for c, said in enumerate(row):
-            left, top, right, bottom = cell(r, c)
-            cells.append(
-                document.TableCell(
-                    text=said,
-                    column_header=r == 0,
-                    bbox=BoundingBox(l=left, t=top, r=right, b=bottom),
-                    start_row_offset_idx=r,
-                    end_row_offset_idx=r + 1,
-                    start_col_offset_idx=c,
-                    end_col_offset_idx=c + 1,
-                )
-            )
-    data = document.TableData(num_rows=3, num_cols=3, table_cells=cells)
-    table = made.add_table(data, prov=place(2, (60, 500, 360, 440), 0))
-    caption = made.add_text(
-        labels.DocItemLabel.CAPTION,
-        "Table 1: Crowns",
-        parent=table,
-        prov=place(2, (60, 520, 360, 505), 15),
-    )
-    table.captions.append(caption.get_ref())
-    made.add_picture(prov=place(2, (60, 400, 360, 300), 0))
-    made.add_text(
-        labels.DocItemLabel.PAGE_FOOTER,
-        "Page 2",
-        content_layer=document.ContentLayer.FURNITURE,
-        prov=place(2, (60, 20, 360, 10), 6),
-    )
-    return made

@@ -19,12 +19,11 @@ from citeproof.settings import ChromaSettings, DocumentSettings, RetrieverSettin
 from citeproof.tools.citations.passage_numbers import read_numbered
 from citeproof.tools.documents import docling_pdf
 from citeproof.tools.documents.base import Document
-from citeproof.tools.documents.docling_pdf import read_blocks
 from citeproof.tools.documents.files import parse
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.sandbox import Sandbox, read_safely
 from tests.pdfs import LOCKED, Sheet, lines, make, pdf
-from tests.tools.documents.docling_documents import item, real, scripted, scripted_table
+from tests.tools.documents.docling_documents import item, scripted, scripted_table
 
 DOCLING = DocumentSettings(pdf="docling")
 TWO_PAGES = pdf("one", "two")
@@ -118,20 +117,10 @@ def test_pages_headings_rows_and_rectangles(package: SimpleNamespace) -> None:
         (0.1, 0.425, 0.5833, 0.4437, "Isle: South; 2020: 3; 2021: 4"),
     ]
     assert read.problems == ("a picture or table on page 2: what it shows was not read",)
-
-
-def test_a_sentence_has_the_rectangle_of_its_paragraph(package: SimpleNamespace) -> None:
-    read = reading(package)
     passage, *_ = cut(read)
-    lit = passage.text.index("It was lit")
-    [box] = [box for box in passage.boxes if box.end > lit]
+    [box] = passage.boxes  # a sentence has the rectangle of its paragraph
     assert (box.left, box.top, box.right, box.bottom) == (0.1, 0.175, 0.9, 0.25)
     assert (passage.page, passage.title) == (1, "Isles – Crowns")
-
-
-def test_the_scripted_document_is_docling_s_own() -> None:
-    pytest.importorskip("docling_core")
-    assert list(read_blocks(real())) == list(read_blocks(scripted()))
 
 
 def test_a_word_that_two_columns_part_is_whole(package: SimpleNamespace) -> None:

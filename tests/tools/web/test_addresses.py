@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import httpx
 import pytest
 
@@ -9,13 +7,7 @@ from citeproof.errors import DocumentError
 from citeproof.tools.web import Web, fetch_pages
 from citeproof.tools.web import addresses as module
 from citeproof.tools.web.addresses import PublicTransport, is_public
-from tests.tools.web.site import Answer, Site, serving
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serving() as site:
-        yield site
+from tests.tools.web.site import Answer, Site
 
 
 @pytest.mark.parametrize(

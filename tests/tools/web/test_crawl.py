@@ -9,16 +9,10 @@ from citeproof.errors import InputError
 from citeproof.tools.web import Web, fetch, fetch_pages, normalize
 from citeproof.tools.web.crawl import Fetched
 from citeproof.tools.web.links import is_below
-from tests.tools.web.site import Answer, Site, serving
+from tests.tools.web.site import Answer, Site
 
 HERE = Web(allow_private=True, delay=0)
 CRAWL = Web(allow_private=True, delay=0, crawl=True)
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serving() as site:
-        yield site
 
 
 def one(url: str, web: Web = HERE) -> Fetched:
