@@ -6,6 +6,7 @@ import io
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from itertools import takewhile, zip_longest
@@ -51,7 +52,7 @@ class _Block:
         return " ".join(line for line, _ in self.lines)
 
 
-def read_blocks(document: Any) -> Iterator[_Block]:
+def _read_blocks(document: Any) -> Iterator[_Block]:
     """Yield the blocks of a `DoclingDocument` in its reading order.
 
     Page headers and footers, which docling keeps apart, and tables of contents are left out. A
@@ -82,10 +83,10 @@ def _below(node: Any, document: Any) -> Iterator[_Block]:
 def _text(item: Any, document: Any) -> Iterator[_Block]:
     text = whole(item.text or item.orig)  # a formula not converted to TeX has only `orig`
     level = {"title": 1, "section_header": getattr(item, "level", 0) + 1}.get(item.label, 0)
-    mark = f"{item.marker or '-'} " if item.label == "list_item" else ""
+    listed = item.label == "list_item"
+    mark = f"{item.marker or '-'} " if listed else ""
     places = [(own.page_no, own.bbox) for own in item.prov] or [(0, None)]
     begins = [0, *(_word_start(text, own.charspan[0]) for own in item.prov[1:])]
-    listed = bool(mark)
     found: dict[int, list[_Line]] = {}
     for (page, box), begin, end in zip(places, begins, [*begins[1:], len(text)], strict=True):
         if said := " ".join(text[begin:end].split()):
@@ -109,16 +110,12 @@ def _word_start(text: str, place: int) -> int:
 
 def _table(table: Any, document: Any) -> Iterator[_Block]:
     """Yield the captions of a table, its rows, and its footnotes."""
-    notes = [
-        one for one in (ref.resolve(document) for ref in table.children) if hasattr(one, "text")
-    ]
-    for note in notes:
-        if note.label == "caption":
-            yield from _text(note, document)
+    texts = [one for ref in table.children if hasattr(one := ref.resolve(document), "text")]
+    for caption in (one for one in texts if one.label == "caption"):
+        yield from _text(caption, document)
     yield from _rows(table, document)
-    for note in notes:
-        if note.label != "caption":
-            yield from _text(note, document)
+    for note in (one for one in texts if one.label != "caption"):
+        yield from _text(note, document)
 
 
 def _rows(table: Any, document: Any) -> Iterator[_Block]:
@@ -164,13 +161,10 @@ def _noted_blocks(document: PdfDocument) -> Iterator[_Block]:
     from pypdfium2 import PdfiumError
 
     for number in range(len(document)):
-        try:
-            page = document[number]
-        except PdfiumError:
-            continue  # docling itself reports such a page
-        for note in read_notes(page, Displayed(page)):
-            yield _Block(number + 1, (_Line(note.text, note.area),))
-        page.close()
+        # Docling itself reports a page that cannot be read.
+        with suppress(PdfiumError), closing(document[number]) as page:
+            for note in read_notes(page, Displayed(page)):
+                yield _Block(number + 1, (_Line(note.text, note.area),))
 
 
 def _insert(blocks: list[_Block], note: _Block) -> None:
@@ -216,7 +210,7 @@ def read_with_docling(data: bytes, path: Path, models: Path | None = None) -> Do
         named = usable_title(whole(own.get_metadata_value("Title")).strip())
         pages, notes = len(own), list(_noted_blocks(own))
     result = _convert(data, path, models)
-    blocks = sorted(read_blocks(result.document), key=lambda block: block.page)
+    blocks = sorted(_read_blocks(result.document), key=lambda block: block.page)
     for note in notes:
         _insert(blocks, note)
     blocks.sort(key=lambda block: block.page)  # a note may be the only text on its page
