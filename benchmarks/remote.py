@@ -5,7 +5,8 @@
 The pairs come from `tests/data/hard_cases.jsonl`, each premise with several hypotheses. They are
 scored first in this process, then by a server in a separate process. Its clients (threads of this
 process, each with its own connections) divide the pairs among them. Each asks for five at a time,
-as for a claim and its five passages, one request after the other. No scores are cached in between.
+as for a claim and its five passages, one request after the other. The server keeps its scores, so
+each number of clients asks with another number of spaces after the premises, which models ignore.
 """
 
 from __future__ import annotations
@@ -124,7 +125,8 @@ def main() -> None:
         for clients in arguments.clients:
             models = [open_first(asked, settings.models) for _ in range(clients)]
             scored(models[0], [Pair(f"{clients} towers.", "A tower.")])
-            shares = [pairs[n::clients] for n in range(clients)]
+            own = [Pair(pair.premise + " " * clients, pair.hypothesis) for pair in pairs]
+            shares = [own[n::clients] for n in range(clients)]
             begun, before = time.perf_counter(), worked(os.getpid(), server)
             with ThreadPoolExecutor(clients) as pool:
                 found = list(pool.map(scored, models, shares))
@@ -132,15 +134,15 @@ def main() -> None:
             work = worked(os.getpid(), server) - before
             scores = {
                 pair: score
-                for share, own in zip(shares, found, strict=True)
-                for pair, score in zip(share, own, strict=True)
+                for share, told in zip(shares, found, strict=True)
+                for pair, score in zip(share, told, strict=True)
             }
-            both = [(scores[pair], score) for pair, score in zip(pairs, wanted, strict=True)]
-            largest = max(abs(other - own) for other, own in both)
-            turned = sum((other >= threshold) != (own >= threshold) for other, own in both)
-            told = f"{clients} client" + ("s" if clients > 1 else "")
+            both = [(scores[pair], score) for pair, score in zip(own, wanted, strict=True)]
+            largest = max(abs(one - other) for one, other in both)
+            turned = sum((one >= threshold) != (other >= threshold) for one, other in both)
+            name = f"{clients} client" + ("s" if clients > 1 else "")
             difference = f"{largest:.1g}, {turned} of {len(pairs)} decisions"
-            rows.append((told, *figures(len(pairs), seconds, work), difference))
+            rows.append((name, *figures(len(pairs), seconds, work), difference))
             print(rows[-1], flush=True)
     write(arguments.out, table(HEAD, rows))
 
