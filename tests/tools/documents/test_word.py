@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 import zipfile
 from pathlib import Path
@@ -33,11 +34,16 @@ def text(document: Any) -> str:
     return "\n".join(p.text for p in cut(document))
 
 
-def add(paragraph: Any, xml: str) -> None:
+def element(xml: str) -> Any:
+    """An element, given without its namespaces."""
     names = nsdecls("w", "wp", "a", "pic", "r")
     names += ' xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
     names += ' xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
-    paragraph._p.append(parse_xml(xml.replace(">", f" {names}>", 1)))
+    return parse_xml(re.sub("/?>", rf" {names}\g<0>", xml, count=1))
+
+
+def add(paragraph: Any, xml: str) -> None:
+    paragraph._p.append(element(xml))
 
 
 def with_member(data: bytes, name: str, content: str, kind: str) -> bytes:
@@ -74,38 +80,43 @@ def test_tracked_changes_content_controls_and_hidden_text() -> None:
     add(paragraph, "<w:r><w:rPr><w:vanish/></w:rPr><w:t>secret </w:t></w:r>")
     paragraph.add_run("refundable")
     add(paragraph, "<m:oMath><m:r><m:t>=x²</m:t></m:r></m:oMath>")
-    control = f"<w:sdt {nsdecls('w')}><w:sdtContent><w:p><w:r><w:t>Held.</w:t></w:r></w:p>"
-    document.element.body.insert(1, parse_xml(f"{control}</w:sdtContent></w:sdt>"))
+    control = "<w:sdtContent><w:p><w:r><w:t>Held.</w:t></w:r></w:p></w:sdtContent>"
+    document.element.body.insert(1, element(f"<w:sdt>{control}</w:sdt>"))
     assert text(document) == "The deposit is not refundable=x²\n\nHeld."
 
 
-def test_the_rows_of_a_table_have_their_columns_names() -> None:
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            [["Isle", "2020", "2021"], ["North", "12 crowns", "14 crowns"], ["South", "", "9"]],
+            "Isle: North; 2020: 12 crowns; 2021: 14 crowns\nIsle: South; 2021: 9",
+        ),
+        (
+            [["Keepers", "3", "3", "4"], ["Both", "six", None, "four"]],
+            "Keepers | 3 | 3 | 4\nBoth | six | four",
+        ),
+    ],
+)
+def test_cells_have_their_columns_names_and_merged_ones_are_said_once(
+    rows: list[list[str | None]], said: str
+) -> None:
     document = docx.Document()
-    table = document.add_table(rows=3, cols=3)
-    rows = [["Isle", "2020", "2021"], ["North", "12 crowns", "14 crowns"], ["South", "", "9"]]
+    table = document.add_table(len(rows), len(rows[0]))
     for row, texts in zip(table.rows, rows, strict=True):
-        for cell, said in zip(row.cells, texts, strict=True):
-            cell.text = said
-    assert text(document) == ("Isle: North; 2020: 12 crowns; 2021: 14 crowns\nIsle: South; 2021: 9")
-
-
-def test_merged_cells_are_said_once() -> None:
-    document = docx.Document()
-    table = document.add_table(rows=2, cols=4)
-    for cell, said in zip(table.rows[0].cells, ["Keepers", "3", "3", "4"], strict=True):
-        cell.text = said
-    merged = table.rows[1].cells
-    merged[1].merge(merged[2]).text = "six"
-    merged[0].text, merged[3].text = "Both", "four"
-    assert text(document) == "Keepers | 3 | 3 | 4\nBoth | six | four"
+        for n, own in enumerate(texts):
+            if own is None:
+                row.cells[n - 1].merge(row.cells[n]).text = texts[n - 1]
+            else:
+                row.cells[n].text = own
+    assert text(document) == said
 
 
 def test_a_cell_that_claims_a_billion_columns_takes_no_memory() -> None:
     document = docx.Document()
     cell = document.add_table(rows=1, cols=2).rows[0].cells[0]
     cell.text = "wide"
-    span = parse_xml(f'<w:gridSpan {nsdecls("w")} w:val="1000000000"/>')
-    cell._tc.get_or_add_tcPr().append(span)
+    cell._tc.get_or_add_tcPr().append(element('<w:gridSpan w:val="1000000000"/>'))
     begun = time.process_time()
     assert text(document) == "wide"
     assert time.process_time() - begun < 2
@@ -219,3 +230,95 @@ def test_a_document_type_is_refused() -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'
     data = with_member(packed(document), "word/footnotes.xml", bomb, "footnotes")
     assert "declares a document type" in refused(data, NAME)
+
+
+def numbered(*levels: tuple[str, str], more: str = "", extra: str = "") -> Any:
+    """A document whose list 91 has these levels: the format of the number, and the label's text."""
+    document = docx.Document()
+    made = "".join(
+        f'<w:lvl w:ilvl="{n}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>{extra}'
+        f'<w:pStyle w:val="Heading{n + 1}"/><w:lvlText w:val="{text}"/></w:lvl>'
+        for n, (form, text) in enumerate(levels)
+    )
+    root = document.part.numbering_part.element
+    root.insert(0, element(f'<w:abstractNum w:abstractNumId="90">{made}</w:abstractNum>'))
+    for key, inside in (("91", ""), ("92", more)):
+        start = f'<w:num w:numId="{key}"><w:abstractNumId w:val="90"/>'
+        root.append(element(f"{start}{inside}</w:num>"))
+    return document
+
+
+def put(document: Any, text: str, level: int, key: str = "91") -> None:
+    number = f'<w:ilvl w:val="{level}"/><w:numId w:val="{key}"/>'
+    properties = document.add_paragraph(text)._p.get_or_add_pPr()
+    properties.append(element(f"<w:numPr>{number}</w:numPr>"))
+
+
+def lines(document: Any) -> list[str]:
+    return [line for line in text(document).split("\n") if line]
+
+
+CLAUSES = (("upperRoman", "Article %1"), ("decimal", "%1.%2"), ("lowerLetter", "(%3)"))
+
+
+def test_the_levels_of_a_contract_are_counted() -> None:
+    document = numbered(*CLAUSES)
+    for text, level in [("Term", 0), ("Start", 1), ("by day", 2), ("by night", 2), ("End", 1)]:
+        put(document, text, level)
+    document.add_paragraph("Between.")
+    for text, level in [("Pay", 0), ("Rent", 1), ("in coin", 2)]:
+        put(document, text, level)
+    assert lines(document) == [
+        "Article I Term",
+        "I.1 Start",
+        "(a) by day",
+        "(b) by night",
+        "I.2 End",
+        "Between.",
+        "Article II Pay",
+        "II.1 Rent",
+        "(a) in coin",
+    ]
+
+
+def test_legal_levels_have_arabic_numbers() -> None:
+    document = numbered(*CLAUSES[:2], extra="<w:isLgl/>")
+    put(document, "Term", 0)
+    put(document, "Start", 1)
+    assert lines(document) == ["Article 1 Term", "1.1 Start"]
+
+
+def test_a_list_goes_on_unless_it_starts_anew() -> None:
+    anew = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="5"/></w:lvlOverride>'
+    document = numbered(("decimal", "%1."), more=anew)
+    for text, key in [("one", "91"), ("two", "91"), ("five", "92"), ("six", "92")]:
+        put(document, text, 0, key)
+    put(document, "none", 0, "0")
+    assert lines(document) == ["1. one", "2. two", "5. five", "6. six", "none"]
+
+
+def test_headings_take_their_numbers_from_their_styles() -> None:
+    document = numbered(("decimal", "%1"), ("decimal", "%1.%2"))
+    for n in (1, 2):
+        properties = document.styles[f"Heading {n}"].element.get_or_add_pPr()
+        number = '<w:numId w:val="91"/>'
+        properties.append(element(f"<w:numPr>{number}</w:numPr>"))
+    for text, level in [("Terms", 1), ("Start", 2), ("End", 2)]:
+        document.add_heading(text, level)
+        document.add_paragraph(STORY)
+    assert list(dict.fromkeys(passage.title for passage in cut(document))) == [
+        "1 Terms",
+        "1 Terms – 1.1 Start",
+        "1 Terms – 1.2 End",
+    ]
+
+
+def test_numbers_stand_in_cells_and_bullets_are_dashes() -> None:
+    document = numbered(("bullet", "•"))
+    put(document, "oil", 0)
+    document.add_paragraph("first", style="List Number")
+    table = document.add_table(rows=2, cols=3)
+    for n, text in enumerate(["Step", "Task", "Hours", "", "Trim", "2"]):
+        table.cell(n // 3, n % 3).text = text
+    table.cell(1, 0).paragraphs[0].style = "List Number"
+    assert lines(document) == ["- oil", "1. first", "Step: 2.; Task: Trim; Hours: 2"]
