@@ -26,9 +26,6 @@ _LINE = re.compile(r"[^\r\n\x02\ufffe]*[\x02\ufffe]|[^\r\n\x02\ufffe]+")
 # The end of a sentence, or what may be one: each sentence has its own box.
 _ENDS = re.compile(r"(?<=[^\s.])[.!?…][\"'”’»)\]]*\s+(?=[^\s.])|[。！？]+[”’」』）]*(?=\S)")
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\ufeff]")
-_LIGATURES = str.maketrans(
-    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\xa0": " "}
-)
 _NARROW = "\u2e7f"
 """Only texts with characters beyond this one may have some that need more than 16 bits."""
 _WORD = re.compile(r"\S+")
@@ -150,7 +147,7 @@ class _Reader:
 
 def _clean(text: str) -> str:
     text = re.sub("[\x02\ufffe]$", _HYPHEN, text)
-    return _UNSEEN.sub("", whole(text).translate(_LIGATURES))
+    return _UNSEEN.sub("", whole(text).replace("\xa0", " "))
 
 
 def _in_columns(rows: Sequence[Sequence[Line]]) -> Iterator[Line]:

@@ -63,18 +63,22 @@ def test_passages_carry_boxes_with_offsets_into_their_text() -> None:
     assert [passage.text[box.start : box.end] for box in passage.boxes] == [passage.text]
 
 
-def test_broken_lines_and_hyphenated_words_are_joined() -> None:
-    content = lines("The keeper of the old light-", "house wrote in his book that", "it rained.")
-    assert texts(make([Sheet(content)])) == [
-        "The keeper of the old lighthouse wrote in his book that it rained."
-    ]
-
-
-def test_a_range_of_numbers_is_joined_with_its_hyphen() -> None:
-    content = lines("The tides of the year are on the pages 3-", "4 of the old book of the isle.")
-    assert texts(make([Sheet(content)])) == [
-        "The tides of the year are on the pages 3-4 of the old book of the isle."
-    ]
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (
+            ["The keeper of the old light-", "house wrote in his book that", "it rained."],
+            "The keeper of the old lighthouse wrote in his book that it rained.",
+        ),
+        (
+            ["The tides of the year are on the pages 3-", "4 of the old book of the isle."],
+            "The tides of the year are on the pages 3-4 of the old book of the isle.",
+        ),
+        ([r"The \256rst lamp."], "The first lamp."),
+    ],
+)
+def test_lines_are_joined_and_ligatures_become_letters(broken: list[str], said: str) -> None:
+    assert texts(make([Sheet(lines(*broken))])) == [said]
 
 
 def test_headings_and_paragraphs_are_told_by_the_space_around_them() -> None:
@@ -92,12 +96,6 @@ def test_headings_and_paragraphs_are_told_by_the_space_around_them() -> None:
         "Forty sheep graze on the hill above the bay South of it, oats grow in all the fields\n"
         "No boat came to the isle in the month of May Ten came in June"
     ]
-
-
-def test_ligatures_become_letters() -> None:
-    from citeproof.tools.documents.pdf_lines import _clean
-
-    assert _clean("the ﬁrst eﬀort\x00") == "the first effort"
 
 
 @pytest.mark.parametrize("by_row", [True, False])
