@@ -100,10 +100,10 @@ def measure_files(documents: Sequence[Path | str], *, follow_links: bool = False
 
 @contextmanager
 def show_standing(console: Console, sizes: Mapping[str, int]) -> Iterator[Standing]:
-    """Show a progress bar while documents are indexed; without a terminal, print lines instead.
+    """Show a progress bar while documents are indexed.
 
-    Yields the object to call with the steps of the update. `sizes` are the bytes of documents, as
-    far as they are known.
+    Without a terminal, print a line now and then, if it differs from the last. Yields the object
+    to call with the steps of the update. `sizes` are the bytes of documents, as far as known.
     """
     standing = Standing(sizes)
     if console.is_terminal:
@@ -121,10 +121,11 @@ def show_standing(console: Console, sizes: Mapping[str, int]) -> Iterator[Standi
     ended = threading.Event()
 
     def tell() -> None:
-        pause = _FIRST_LINE
+        pause, told = _FIRST_LINE, ""
         while not ended.wait(pause):
-            console.print(Text(str(standing)), soft_wrap=True)
-            pause = _LINES
+            if (line := str(standing)) != told:
+                console.print(Text(line), soft_wrap=True)
+            pause, told = _LINES, line
 
     thread = threading.Thread(target=tell, name="citeproof-standing", daemon=True)
     thread.start()
