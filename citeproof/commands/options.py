@@ -63,11 +63,7 @@ Cold = Annotated[
 
 
 def load_settings(config: Path | None, store: Path | None, sets: list[str] | None) -> Settings:
-    """Load the settings in force.
-
-    Raises:
-        SettingsError: A setting is unknown or not allowed.
-    """
+    """Load the settings in force."""
     from citeproof.console.arguments import read_arguments
     from citeproof.errors import SettingsError
 

@@ -27,10 +27,6 @@ def read_arguments(
         llm: The language model.
         store: The folder of the index.
         defaults: Settings that `sets` may override.
-
-    Raises:
-        SettingsError: An item is not of the form `key=value`, or a setting is unknown or not
-            allowed.
     """
     known: dict[str, Any] = {"llm.model": llm, **(defaults or {})}
     parameters: dict[str, Any] = {}

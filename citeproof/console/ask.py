@@ -71,9 +71,6 @@ def ask(
         events: File for the run's events.
         thread: Name under which the conversation is kept.
         cold: Load the models here, even if a server has them open.
-
-    Raises:
-        CiteproofError: The question cannot be answered.
     """
     refuse_unreadable(question)
     # This reports a wrong parameter before any model is loaded.
@@ -126,11 +123,7 @@ def ask(
 
 
 def refuse_unreadable(question: str) -> None:
-    """Refuse a question without words, or with bytes that are not UTF-8.
-
-    Raises:
-        InputError: It is such a question.
-    """
+    """Refuse a question without words, or with bytes that are not UTF-8."""
     if not question.strip():
         raise InputError("The question is empty", fix="Ask something, in words.")
     try:
@@ -167,10 +160,6 @@ def open_runs(
 
     With `docs`, the method always runs in this process, which reads them first. Without them, a
     method that searches needs an index.
-
-    Raises:
-        InputError: The method needs an index, which is missing or empty.
-        CiteproofError: The models or the store cannot be opened.
     """
     fixed = find_method(method).sketch(**parameters).context_schema()
     reads = getattr(fixed, "cite", True)  # CLOSEDBOOK reads only to cite

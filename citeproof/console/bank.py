@@ -29,12 +29,7 @@ from citeproof.tools.retrieval.remote_embeddings import open_embedder
 def open_bank(
     settings: Settings, namespace: str | None, embeddings: Embeddings | None = None
 ) -> Iterator[Bank]:
-    """Open the bank that the settings name, in another namespace if one is given.
-
-    Raises:
-        SettingsError: The namespace is not allowed.
-        StoreError: The store cannot be opened.
-    """
+    """Open the bank that the settings name, in another namespace if one is given."""
     name = settings.bank.namespace if namespace is None else namespace
     with closing(Bank.open(settings.chroma, embeddings, namespace=name)) as bank:
         yield bank
@@ -42,12 +37,7 @@ def open_bank(
 
 @contextmanager
 def open_embedding_bank(settings: Settings, err: Console) -> Iterator[Bank]:
-    """Open the bank with the model that embeds new cases.
-
-    Raises:
-        ModelError: The embedding model is unavailable.
-        StoreError: The store cannot be opened.
-    """
+    """Open the bank with the model that embeds new cases."""
     with show_downloads(err, "opening the memory bank…") as progress:
         dense = settings.model_copy(update={"retriever": RetrieverSettings()})  # cases need vectors
         model = open_embedder(dense, progress)
@@ -56,12 +46,7 @@ def open_embedding_bank(settings: Settings, err: Console) -> Iterator[Bank]:
 
 
 def confirm_rebuild(settings: Settings, *, yes: bool) -> None:
-    """Ask before a bank that is not empty is deleted, unless `yes` has confirmed it.
-
-    Raises:
-        InputError: There is nobody to ask.
-        Abort: The answer is no.
-    """
+    """Ask before a bank that is not empty is deleted, unless `yes` has confirmed it."""
     with open_bank(settings, None) as bank:
         held = asyncio.run(bank.count(everywhere=True))
     if yes or not held:
@@ -85,11 +70,7 @@ def print_statistics(statistics: Statistics, console: Console) -> None:
 
 
 def write_export(entries: Sequence[Entry], out: Path | None, err: Console) -> None:
-    """Write cases as JSON lines to stdout, or to a file that appears whole or not at all.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
+    """Write cases as JSON lines to stdout, or to a file that appears whole or not at all."""
     with open_result(out, Path("-")) as file:
         for entry in entries:
             file.write(f"{entry.model_dump_json()}\n".encode())
@@ -98,11 +79,7 @@ def write_export(entries: Sequence[Entry], out: Path | None, err: Console) -> No
 
 
 def read_export(file: Path) -> tuple[list[str], str]:
-    """Return the lines of a file and its name for messages; `-` is the standard input.
-
-    Raises:
-        InputError: The file cannot be read, is not UTF-8, or is empty.
-    """
+    """Return the lines of a file and its name for messages; `-` is the standard input."""
     text, name = read_text(file)
     if not text.strip():
         fix = "Name a file that `citeproof bank export` wrote."

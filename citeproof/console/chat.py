@@ -46,11 +46,7 @@ class Chat:
     """Moments of the answer, if this process gave it."""
 
     def run(self, stdin: TextIO) -> int:
-        """Handle all lines and return the number that failed.
-
-        Raises:
-            CiteproofError: The conversation cannot be opened.
-        """
+        """Handle all lines and return the number that failed."""
         asyncio.run(self._resume())
         failures = 0
         for line in self._lines(stdin):
@@ -160,9 +156,6 @@ def chat(
 
     Each line of `stdin` is a question. Without the name of a thread, the conversation is deleted
     at the end.
-
-    Raises:
-        CiteproofError: The conversation cannot be opened.
     """
     err = terminal(stderr=True)
     with open_runs(settings, method, parameters, err, cold=cold) as runs:

@@ -31,9 +31,6 @@ def verdicts_that_fail(name: str | None) -> set[CheckVerdict]:
     """Return the verdicts that fail a check: the named one and worse.
 
     Without a name, every verdict fails it except `supported` and `unchecked`.
-
-    Raises:
-        InputError: `--fail-on` does not accept the name.
     """
     if name is None:
         return set(LOOK) - {"supported", "unchecked"}
@@ -44,12 +41,7 @@ def verdicts_that_fail(name: str | None) -> set[CheckVerdict]:
 
 
 def read(text: Path) -> str:
-    """Read a text file; `-` is the standard input.
-
-    Raises:
-        DocumentError: The file cannot be read, or is not UTF-8.
-        InputError: The text has no word.
-    """
+    """Read a text file; `-` is the standard input."""
     said, _ = read_text(text)
     if not any(map(str.isalnum, strip_marks(said))):
         raise InputError("The text holds no sentence", fix="Give it words to check.")

@@ -42,9 +42,6 @@ def prove(
     """Prove a text at a server with the same models and index open, else in this process.
 
     The text must not be one of the documents, and none of the files to be written may be.
-
-    Raises:
-        CiteproofError: The text cannot be proved.
     """
     words = settings.retriever.passage_words
     read = read_numbered(documents, words, settings.documents) if documents else None
@@ -96,10 +93,6 @@ def searching(
 
     Without documents it searches the index, and with `with_index` both. Otherwise it is None, which
     lets the check search the documents.
-
-    Raises:
-        InputError: The index is missing or empty.
-        StoreError: The index cannot be searched.
     """
     if numbered is not None and not with_index:
         yield None

@@ -39,10 +39,6 @@ def score_file(
 
     Returns:
         How well the scores agree with the labels.
-
-    Raises:
-        InputError: A line is not a pair, there is no line, or a file cannot be read or written.
-        ModelError: The entailment model is unavailable.
     """
     name = "standard input" if str(pairs) == "-" else str(pairs)
     with ExitStack() as opened:
@@ -88,11 +84,7 @@ async def _score(
 
 @contextmanager
 def open_result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
-    """Open the output: stdout, or a file that appears whole or not at all.
-
-    Raises:
-        InputError: The file is the input, is not a plain file, or cannot be written.
-    """
+    """Open the output: stdout, or a file that appears whole or not at all."""
     if out is None or str(out) == "-":
         yield sys.stdout.buffer
         return

@@ -67,9 +67,6 @@ def evaluate(
     The methods, parameters, settings and data of all runs are checked before the first begins.
     Models stay open from one run to the next while the settings stay the same. A run without a name
     is written to `out` itself, the others to folders below it.
-
-    Raises:
-        CiteproofError: Something named does not exist, or a folder holds something else.
     """
     made = [_Made(plan, out / plan.name, config, store, shard) for plan in plans]
     complete = True
@@ -110,9 +107,6 @@ def score_runs(
         reader: A question answering model, for Disambig-F1, QA-EM, QA-Hit and DR.
         on_ray: Whether the entailment model runs in Ray actors.
         **how: Further arguments of `make_scorecard`.
-
-    Raises:
-        CiteproofError: A run cannot be read, a model is unavailable, or scores cannot be written.
     """
     counting = next((known for known in MODES if known == mode), None)
     if counting is None:

@@ -35,12 +35,7 @@ _QUIET = 1_000
 
 
 def refuse_unwatchable(documents: Sequence[str]) -> None:
-    """Refuse documents that cannot be watched.
-
-    Raises:
-        InputError: A document is not an existing file or folder.
-        MissingExtraError: The extra `watch` is not installed.
-    """
+    """Refuse documents that cannot be watched."""
     with MissingExtraError.unless_installed("watch", "Files cannot be watched"):
         import watchfiles  # noqa: F401
     for name in documents:
@@ -88,11 +83,7 @@ def is_of_interest(named: Sequence[Path], store: Path) -> Callable[[Path, bool],
 
 
 def open_vectors(documents: Sequence[str], vectors: str, name: str | None) -> Import:
-    """Open the passages of a file with their vectors.
-
-    Raises:
-        InputError: There is not exactly one file, or it does not match the vectors.
-    """
+    """Open the passages of a file with their vectors."""
     if len(documents) != 1:
         raise InputError(
             "--vectors belong to exactly one file",
@@ -162,11 +153,7 @@ def open_index(settings: Settings, console: Console, *, rebuild: bool = False) -
 
 
 def list_documents(settings: Settings, names: Sequence[str]) -> list[IndexedDocument]:
-    """List the documents of the index, or those with these names.
-
-    Raises:
-        InputError: No document has one of the names.
-    """
+    """List the documents of the index, or those with these names."""
     with closing(_opened_for_looking(settings)) as index:
         held = index.documents()
     chosen = match(names, [one.document for one in held]) if names else None
@@ -174,11 +161,7 @@ def list_documents(settings: Settings, names: Sequence[str]) -> list[IndexedDocu
 
 
 def remove_documents(settings: Settings, names: Sequence[str]) -> list[str]:
-    """Remove documents from the index and return their names.
-
-    Raises:
-        InputError: No name is given, or no document has one of them.
-    """
+    """Remove documents from the index and return their names."""
     if not names:
         raise InputError("There is nothing to remove", fix="Name documents, folders or URLs.")
     with closing(_opened_for_looking(settings)) as index:
@@ -194,11 +177,7 @@ def _opened_for_looking(settings: Settings) -> Index:
 
 
 def refuse_wrong(documents: Sequence[str], name: str | None, *, rebuild: bool) -> None:
-    """Refuse what cannot be indexed, before anything is loaded.
-
-    Raises:
-        InputError: No document is named, or one cannot be indexed.
-    """
+    """Refuse what cannot be indexed, before anything is loaded."""
     if not documents:
         raise InputError("There is nothing to index", fix="Name files, folders or URLs.")
     if "-" in documents and (len(documents) > 1 or rebuild):
@@ -218,11 +197,7 @@ def refuse_wrong(documents: Sequence[str], name: str | None, *, rebuild: bool) -
 
 
 def read_stdin(index: Index, name: str | None, settings: Settings) -> IndexReport:
-    """Index the standard input under this name; its ending and the settings say how to read it.
-
-    Raises:
-        InputError: The name is not allowed, or there is nothing to read.
-    """
+    """Index the standard input under this name; its ending and the settings say how to read it."""
     name = check_name(name or "stdin")
     data = sys.stdin.buffer.read()
     if not data.strip():

@@ -63,9 +63,6 @@ async def follow(
         question: Printed first.
         trace: Print each node with its time, tokens, and what it read and wrote.
         into: List to which the moments are appended.
-
-    Raises:
-        CiteproofError: The stream ended without an answer.
     """
     view = _View(console, trace)
     if question:

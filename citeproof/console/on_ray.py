@@ -33,11 +33,7 @@ Tools = TypeVar("Tools")
 
 
 def is_on_ray(on: str | None) -> bool:
-    """Return whether `--on` names Ray.
-
-    Raises:
-        InputError: It names something else.
-    """
+    """Return whether `--on` names Ray."""
     if on not in (None, "ray"):
         raise InputError(f"--on cannot be {on!r}", fix="Known: ray.")
     return on == "ray"
@@ -45,13 +41,7 @@ def is_on_ray(on: str | None) -> bool:
 
 @contextmanager
 def verifier_on_ray(settings: Settings, console: Console) -> Iterator[Entailment]:
-    """Open the entailment model in actors; its scores are cached in this process.
-
-    Raises:
-        MissingExtraError: Ray, or a package that the model needs, is not installed.
-        SettingsError: There is no such cluster or no room in it, or settings contradict each other.
-        ModelError: A model is unavailable.
-    """
+    """Open the entailment model in actors; its scores are cached in this process."""
     chosen = settings.entailment
     alone = settings.model_copy(update={"entailment": chosen.model_copy(update={"cache": None})})
     with start_actors(
@@ -64,13 +54,7 @@ def verifier_on_ray(settings: Settings, console: Console) -> Iterator[Entailment
 
 @contextmanager
 def index_on_ray(settings: Settings, console: Console, *, rebuild: bool = False) -> Iterator[Index]:
-    """Open the index for changes; only this process writes it, actors read, cut and embed.
-
-    Raises:
-        MissingExtraError: Ray, or the embedding model, is not installed.
-        SettingsError: There is no such cluster, or it has no room for so many actors.
-        StoreError: The index cannot be opened.
-    """
+    """Open the index for changes; only this process writes it, actors read, cut and embed."""
     with start_actors(lambda: nullcontext(open_embedder(settings)), settings, console) as actors:
         with console.status("opening models…"):
             embeddings = SpreadEmbeddings(actors)
@@ -110,12 +94,7 @@ def start_actors(
     settings: Settings,
     console: Console,
 ) -> Iterator[Actors[Tools]]:
-    """Start actors, which open the tools, for the duration of the block.
-
-    Raises:
-        MissingExtraError: Ray is not installed.
-        SettingsError: There is no such cluster, or it has no room for so many actors.
-    """
+    """Start actors, which open the tools, for the duration of the block."""
     where = settings.ray.address or "this machine"
     with keep_apart(), ExitStack() as opened:
         with console.status(Text(f"starting Ray actors on {where}…", style="dim")):

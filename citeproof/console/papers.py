@@ -58,10 +58,6 @@ def find_preset(
             `KNOWN` for that of the questions.
         source: File or data set that the questions come from.
         examples: The questions.
-
-    Raises:
-        InputError: No data set is named, and that of the questions is unknown.
-        SettingsError: The method has no paper, or its paper does not use this data set.
     """
     named, colon, variant = paper.partition(":")
     name = named or find_data_set(source, examples)

@@ -20,11 +20,7 @@ from citeproof.tools.documents.files import READERS, find, load
 
 
 def read_first(index: Index | None, documents: Sequence[Path], console: Console) -> None:
-    """Index the documents to answer a question from, and print what could not be read.
-
-    Raises:
-        InputError: None of the documents could be read.
-    """
+    """Index the documents to answer a question from, and print what could not be read."""
     if index is None:
         raise InputError("The tools have no index to read documents into")
     with show_standing(console, measure_files(documents)) as standing:
@@ -35,11 +31,7 @@ def read_first(index: Index | None, documents: Sequence[Path], console: Console)
 
 
 def refuse_nothing(documents: Sequence[Path]) -> Sequence[Path]:
-    """Return the files that will be read; this refuses wrong paths before anything is loaded.
-
-    Raises:
-        InputError: No file has a reader.
-    """
+    """Return the files that will be read; this refuses wrong paths before anything is loaded."""
     found = find(documents)
     if not found.files:
         raise _nothing(message for _, message in found.errors)
@@ -56,11 +48,7 @@ def nothing_indexed(settings: Settings) -> InputError:
 
 
 def refuse_missing_index(settings: Settings) -> None:
-    """Refuse a command whose index is missing, before a folder is created for it.
-
-    Raises:
-        InputError: The store's folder does not exist.
-    """
+    """Refuse a command whose index is missing, before a folder is created for it."""
     chroma = settings.chroma
     is_elsewhere = settings.retriever.elsewhere or chroma.in_memory or chroma.host
     if not (is_elsewhere or is_folder(chroma.path)):
@@ -68,11 +56,7 @@ def refuse_missing_index(settings: Settings) -> None:
 
 
 def read_text(file: Path) -> tuple[str, str]:
-    """Return the text of a file and its name for messages; `-` is the standard input.
-
-    Raises:
-        DocumentError: The text cannot be read or is not UTF-8, or the file is empty.
-    """
+    """Return the text of a file and its name for messages; `-` is the standard input."""
     if str(file) == "-":
         name = "The standard input"
         return decode(sys.stdin.buffer.read(), Path(name)), name

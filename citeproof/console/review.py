@@ -21,11 +21,7 @@ _KEYS = {"a": "approve", "e": "edit", "d": "drop", "q": "quit"}
 
 
 def require_terminal(console: Console) -> None:
-    """Refuse a review if nobody can be asked.
-
-    Raises:
-        InputError: The input or the console is not a terminal.
-    """
+    """Refuse a review if nobody can be asked."""
     if not (sys.stdin.isatty() and console.is_terminal):
         raise InputError(
             "A claim can be reviewed only at a terminal",

@@ -143,11 +143,7 @@ async def _client(server: Note) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def post(server: Note, path: str, body: Any) -> Any:
-    """Send a request of the command line to the server and return its reply.
-
-    Raises:
-        CiteproofError: The request failed at the server, or the server is gone.
-    """
+    """Send a request of the command line to the server and return its reply."""
     async with _client(server) as client:
         told = await client.post(path, json=body)
         await _refuse_failure(told)

@@ -188,10 +188,6 @@ class Thread:
 
         The same question resumes a run that was interrupted or ended by an outage. Any other
         question continues the conversation.
-
-        Raises:
-            MissingExtraError: The checkpointer's package is not installed.
-            StoreError: The checkpointer cannot be read or written.
         """
         async with self.opened(build) as kept:
             graph, config = kept.graph, kept.config
@@ -212,12 +208,7 @@ class Thread:
 
     @contextlib.asynccontextmanager
     async def opened(self, build: Build) -> AsyncIterator[Kept]:
-        """Build the graph with a checkpointer, and the config of the conversation.
-
-        Raises:
-            MissingExtraError: The checkpointer's package is not installed.
-            StoreError: The checkpointer cannot be read or written.
-        """
+        """Build the graph with a checkpointer, and the config of the conversation."""
         opening: contextlib.AbstractAsyncContextManager[Opened]
         opening = contextlib.nullcontext(Opened(self._memory))
         if self.checkpoints is not None:
@@ -236,10 +227,6 @@ async def resumable(
     """Build the graph, and the arguments of its run.
 
     With `review`, the run may wait for a person while this process lives.
-
-    Raises:
-        MissingExtraError: The checkpointer's package is not installed.
-        StoreError: The thread cannot be read or written.
     """
     kept: Kept | None = None
     async with contextlib.AsyncExitStack() as held:

@@ -21,11 +21,6 @@ def open_verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
     """Open the entailment model that the settings name, for the block.
 
     A judging language model is opened when it is first needed, and closed at the end.
-
-    Raises:
-        SettingsError: The settings contradict each other.
-        MissingExtraError: The backend needs an extra that is not installed.
-        ModelError: A model is unavailable.
     """
     chosen = settings.entailment
     with ExitStack() as closing:
