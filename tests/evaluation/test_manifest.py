@@ -57,6 +57,7 @@ def test_every_prompt_is_hashed() -> None:
     for path in folder.rglob("*.md"):
         expected = hashlib.sha256(path.read_bytes()).hexdigest()
         assert found[path.relative_to(folder).as_posix()] == expected
+    assert hash_file(folder / "none.md") == ""
 
 
 def test_embedded_models_are_told_with_their_hashes() -> None:
@@ -139,9 +140,3 @@ def test_a_sitting_tells_versions_and_the_commit_of_a_checkout(
     assert find_commit(source) == git("rev-parse", "HEAD") + "+"
     monkeypatch.setenv("PATH", "")
     assert find_commit(source) == ""  # without git
-
-
-def test_the_hash_of_a_file_that_is_not_there_is_empty(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"abc")
-    assert hash_file(tmp_path / "a") == hashlib.sha256(b"abc").hexdigest()
-    assert hash_file(tmp_path / "b") == ""

@@ -236,20 +236,18 @@ async def test_a_crash_is_told_and_the_next_opening_starts_anew(standin: Standin
 
 PARENT = """
 import sys, time
-from citeproof.models.vllm import VLLMServer
-from citeproof.settings import LLMSettings, ModelSettings
 from citeproof.models.vllm import vllm_server
+from citeproof.settings import LLMSettings, ModelSettings
 vllm_server(LLMSettings(model="vllm:m"), ModelSettings())
 print("ready", flush=True)
-if sys.argv[1:] != ["exit"]:
-    time.sleep(60)
+time.sleep(float(sys.argv[1]))
 """
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, None])
 def test_it_does_not_outlive_its_parent(standin: Standin, how: signal.Signals | None) -> None:
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, *(["exit"] if how is None else [])],
+        [sys.executable, "-c", PARENT, "0" if how is None else "60"],
         env={**os.environ, **standin.environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
