@@ -43,8 +43,8 @@ class _Run:
     """False if the span is that of the run around it."""
     place: str = ""
     """LangGraph's checkpoint namespace, the ledger's key for the node's cost."""
-    known: list[Any] = field(default_factory=list)
-    """Verdicts in the node's input."""
+    known: dict[int, Any] = field(default_factory=dict)
+    """Verdicts in the node's input, by `id`."""
 
 
 class OpenTelemetryTracer(BaseCallbackHandler):
@@ -72,54 +72,40 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         self._runs: dict[UUID, _Run] = {}
         self._tells_content = os.environ.get(_CONTENT, "").lower() == "true"
 
-    def on_chain_start(
-        self,
-        serialized: Any,
-        inputs: Any,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **more: Any,
-    ) -> None:
+    def on_chain_start(self, serialized: Any, inputs: Any, **more: Any) -> None:
         """Begin a span for a graph or a node; runs inside a node share its span."""
         data, name = more.get("metadata") or {}, str(more.get("name") or "run")
-        if parent_run_id not in self._runs:
+        around = self._runs.get(more["parent_run_id"])
+        if around is None:
             attributes = {
                 "gen_ai.operation.name": "invoke_workflow",
                 "gen_ai.workflow.name": name,
                 "gen_ai.conversation.id": data.get("thread_id"),
             }
-            self._start(run_id, None, f"invoke_workflow {name}", attributes)
+            self._start(more, f"invoke_workflow {name}", attributes)
         elif any(tag.startswith("graph:step:") for tag in more.get("tags") or ()):
             attributes = {
                 "langgraph.node": data.get("langgraph_node"),
                 "langgraph.step": data.get("langgraph_step"),
             }
-            run = self._start(run_id, parent_run_id, name, attributes)
+            run = self._start(more, name, attributes)
             run.place = str(data.get("langgraph_checkpoint_ns", ""))
-            run.known = [verdict for _, verdict in _verdicts(inputs)]
+            run.known = {id(verdict): verdict for _, verdict in _verdicts(inputs)}
         else:
-            self._runs[run_id] = _Run(self._runs[parent_run_id].span, is_own=False)
+            self._runs[more["run_id"]] = _Run(around.span, is_own=False)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **more: Any) -> None:
         """End the span, with the cost and the new verdicts of the node."""
         if (run := self._runs.get(run_id)) is not None and run.is_own:
-            known = set(map(id, run.known))
             for text, verdict in _verdicts(outputs):
-                if run.place and id(verdict) not in known:
+                if run.place and id(verdict) not in run.known:
                     told = _evaluation_attributes(text, verdict)
                     run.span.add_event("gen_ai.evaluation.result", told)
             run.span.set_attributes(_costs(outputs, run.place))
         self._end(run_id)
 
     def on_chat_model_start(
-        self,
-        serialized: Any,
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **more: Any,
+        self, serialized: Any, messages: list[list[BaseMessage]], **more: Any
     ) -> None:
         """Begin a span for a call of a chat model."""
         data = more.get("metadata") or {}
@@ -133,8 +119,7 @@ class OpenTelemetryTracer(BaseCallbackHandler):
             "citeproof.role": data.get("role"),
             **self._content("gen_ai.input.messages", _as_json(messages[0])),
         }
-        kind = self._otel.SpanKind.CLIENT
-        self._start(run_id, parent_run_id, f"chat {model}".strip(), attributes, kind)
+        self._start(more, f"chat {model}".strip(), attributes, self._otel.SpanKind.CLIENT)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **more: Any) -> None:
         """End the span, with the reply and its tokens."""
@@ -146,35 +131,18 @@ class OpenTelemetryTracer(BaseCallbackHandler):
             run.span.set_attributes(_reply_attributes(message) | said)
         self._end(run_id)
 
-    def on_tool_start(
-        self,
-        serialized: dict[str, Any] | None,
-        input_str: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **more: Any,
-    ) -> None:
+    def on_tool_start(self, serialized: Any, input_str: str, **more: Any) -> None:
         """Begin a span for a call of a tool."""
         name = str(more.get("name") or (serialized or {}).get("name") or "tool")
         attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
         attributes |= self._content("gen_ai.tool.call.arguments", input_str)
-        self._start(run_id, parent_run_id, f"execute_tool {name}", attributes)
+        self._start(more, f"execute_tool {name}", attributes)
 
-    def on_retriever_start(
-        self,
-        serialized: dict[str, Any] | None,
-        query: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **more: Any,
-    ) -> None:
+    def on_retriever_start(self, serialized: Any, query: str, **more: Any) -> None:
         """Begin a span for a search of a LangChain retriever."""
-        name = str(more.get("name") or "retriever")
         attributes = {"gen_ai.operation.name": "retrieval"}
         attributes |= self._content("gen_ai.retrieval.query.text", query)
-        self._start(run_id, parent_run_id, f"retrieval {name}", attributes)
+        self._start(more, f"retrieval {more.get('name') or 'retriever'}", attributes)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
         """End the span of a tool."""
@@ -196,17 +164,17 @@ class OpenTelemetryTracer(BaseCallbackHandler):
 
     def _start(
         self,
-        run_id: UUID,
-        parent: UUID | None,
+        told: Mapping[str, Any],
         name: str,
         attributes: Mapping[str, Any],
         kind: SpanKind | None = None,
     ) -> _Run:
-        around = self._runs.get(parent) if parent else None
+        """Begin a span, given LangChain's keyword arguments of the callback."""
+        around = self._runs.get(told["parent_run_id"])
         context = self._otel.set_span_in_context(around.span) if around else None
         kind = kind or self._otel.SpanKind.INTERNAL
         span = self._tracer.start_span(name, context, kind, _known(attributes))
-        self._runs[run_id] = run = _Run(span, is_own=True)
+        self._runs[told["run_id"]] = run = _Run(span, is_own=True)
         return run
 
     def _end(self, run_id: UUID, error: BaseException | None = None) -> None:
