@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import posixpath
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,17 +88,17 @@ class Archive:
 
     def related(self, name: str) -> dict[str, str]:
         """Return the members that an Office member refers to: type → the first one of that type."""
+        return {kind: member for _, kind, member in reversed([*self.relations(name)])}
+
+    def relations(self, name: str) -> Iterator[tuple[str, str, str]]:
+        """Yield the id, the type and the name of each member that an Office member refers to."""
         folder, _, file = name.rpartition("/")
         rels = posixpath.join(folder, "_rels", f"{file}.rels")
-        found: dict[str, str] = {}
-        if rels in self.names:
-            for one in self.xml(rels):
-                if one.get("TargetMode") != "External":
-                    target = posixpath.normpath(posixpath.join("/", folder, one.get("Target", "")))
-                    kind = one.get("Type", "").rpartition("/")[2]
-                    if target.lstrip("/") in self.names:
-                        found.setdefault(kind, target.lstrip("/"))
-        return found
+        for one in self.xml(rels) if rels in self.names else ():
+            target = posixpath.normpath(posixpath.join("/", folder, one.get("Target", "")))
+            member = target.lstrip("/")
+            if one.get("TargetMode") != "External" and member in self.names:
+                yield one.get("Id", ""), one.get("Type", "").rpartition("/")[2], member
 
 
 def parse_xml(data: bytes) -> Any:

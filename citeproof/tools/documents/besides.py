@@ -54,16 +54,11 @@ def read_besides(archive: Archive) -> Iterator[Besides]:
 
 def _worksheets(archive: Archive) -> Iterator[str]:
     main = archive.related("").get("officeDocument", "xl/workbook.xml")
-    folder, _, file = main.rpartition("/")
-    targets = {
-        one.get("Id"): one.get("Target", "") for one in archive.xml(f"{folder}/_rels/{file}.rels")
-    }
+    members = {key: name for key, kind, name in archive.relations(main) if kind == "worksheet"}
     for sheet in archive.xml(main).iter("{*}sheet"):
         relation = next((value for key, value in sheet.items() if key.endswith("}id")), "")
-        target = targets.get(relation, "").lstrip("/")
-        name = target if target in archive.names else f"{folder}/{target}"
-        if "worksheets/" in name:
-            yield name
+        if relation in members:
+            yield members[relation]
 
 
 def _merged(data: bytes) -> Iterator[tuple[int, int, int, int]]:
