@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.examples import Example
@@ -18,23 +18,17 @@ from citeproof.tools.documents.files import load
 __all__ = ["HUB", "read_examples"]
 
 
-class _Set(NamedTuple):
-    repository: str
-    split: str
-    config: str | None = None
-
-
-HUB: dict[str, _Set] = {
-    "2wikimultihopqa": _Set("framolfese/2WikiMultihopQA", "validation"),
-    "asqa": _Set("din0s/asqa", "dev"),
-    "hotpotqa": _Set("hotpotqa/hotpot_qa", "validation", "distractor"),
-    "musique": _Set("dgslibisey/MuSiQue", "validation"),
-    "nq": _Set("google-research-datasets/nq_open", "validation"),
-    "qampari": _Set("momo4382/QAMPARI", "validation"),
-    "squad": _Set("rajpurkar/squad", "validation"),
-    "webquestions": _Set("stanfordnlp/web_questions", "test"),
+HUB: dict[str, tuple[str, str, str | None]] = {
+    "2wikimultihopqa": ("framolfese/2WikiMultihopQA", "validation", None),
+    "asqa": ("din0s/asqa", "dev", None),
+    "hotpotqa": ("hotpotqa/hotpot_qa", "validation", "distractor"),
+    "musique": ("dgslibisey/MuSiQue", "validation", None),
+    "nq": ("google-research-datasets/nq_open", "validation", None),
+    "qampari": ("momo4382/QAMPARI", "validation", None),
+    "squad": ("rajpurkar/squad", "validation", None),
+    "webquestions": ("stanfordnlp/web_questions", "test", None),
 }
-"""Public sets by their names after `hf:`. ELI5 is missing: only ALCE's file has its claims."""
+"""Name after `hf:` → repository, split and configuration. ELI5 is missing: only ALCE's file has its claims."""
 
 
 def read_examples(
@@ -102,16 +96,17 @@ def _of_hub(name: str) -> Iterator[tuple[str, Any]]:
     if (known := HUB.get(name.removeprefix("hf:"))) is None:
         names = ", ".join(f"hf:{own}" for own in HUB)
         raise InputError(f"There is no public set {name!r}", fix=f"Sets: {names}; or name a file.")
+    repository, split, config = known
     with MissingExtraError.unless_installed(
         "datasets", f"The public set {name!r} is read by the `datasets` library"
     ):
         from datasets import load_dataset
     try:
-        rows = load_dataset(known.repository, known.config, split=known.split)
+        rows = load_dataset(repository, config, split=split)
     except Exception as error:  # the library passes on errors of other libraries
         raise InputError(
             f"The public set {name!r} cannot be fetched",
-            why=f"{known.repository}: {error}",
+            why=f"{repository}: {error}",
             fix="Try again where the Hugging Face hub can be reached, or name a file.",
         ) from error
     for number, row in enumerate(rows, start=1):
