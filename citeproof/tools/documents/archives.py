@@ -24,13 +24,9 @@ class Archive:
     """A zip archive that is safe to unpack."""
 
     def __init__(self, data: bytes, path: Path, fix: str, *, has_doctypes: bool = False) -> None:
-        """Open and check the archive.
+        """Open and check the archive; errors advise `fix`.
 
-        Args:
-            data: The whole file.
-            path: The file's name in error messages.
-            fix: Advice for error messages about a broken archive.
-            has_doctypes: Whether its XML may declare document types, as in EPUB.
+        Its XML may declare document types only with `has_doctypes`, as in EPUB.
 
         Raises:
             DocumentError: The file is not a zip archive, is encrypted, declares a document type

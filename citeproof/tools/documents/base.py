@@ -83,11 +83,7 @@ class Reader(Protocol):
     """Reads one format; any function with this signature will do."""
 
     def __call__(self, data: bytes, path: Path) -> Document:
-        """Parse the bytes of a file into a document.
-
-        Args:
-            data: The whole file.
-            path: The file's path. It becomes the source, and its stem the title if none is found.
+        """Parse a file; its path becomes the source, and its stem the title if none is found.
 
         Raises:
             DocumentError: The bytes are not in the format, or hold no text.
@@ -185,7 +181,7 @@ def whole(text: str) -> str:
 
 
 def unusable(path: Path, why: str, fix: str) -> DocumentError:
-    """Create the error for a file that its reader cannot use."""
+    """Return the error of a file that cannot be read."""
     return DocumentError(f"{path} cannot be read", why=why, fix=fix)
 
 

@@ -194,12 +194,8 @@ def _beside(line: Area, note: Area) -> bool:
 def read_with_docling(data: bytes, path: Path, models: Path | None = None) -> Document:
     """Read a PDF with docling: parts between the headings that it finds, each on one page.
 
-    A sentence has the rectangle of its paragraph, a table row that of its cells.
-
-    Args:
-        data: The whole file.
-        path: The file's path.
-        models: The folder of docling's models; by default they come from the Hugging Face Hub.
+    A sentence has the rectangle of its paragraph, a table row that of its cells. Without a folder
+    of `models`, they come from the Hugging Face Hub.
 
     Raises:
         DocumentError: The file is broken, encrypted, or holds no text.

@@ -81,9 +81,8 @@ class Found:
 def find(paths: Sequence[Path], *, follow_links: bool = False) -> Found:
     """Find the documents among `paths`, and in the folders among them.
 
-    Args:
-        paths: Files and folders; a path that is itself a link is followed.
-        follow_links: Whether to also follow links inside a folder that lead out of it.
+    A path that is itself a link is followed; links inside a folder that lead out of it only with
+    `follow_links`.
     """
     found = Found(roots=[resolve(path) for path in paths])
     named, entered = tuple(found.roots), set[Path]()
@@ -122,12 +121,7 @@ def find(paths: Sequence[Path], *, follow_links: bool = False) -> Found:
 
 
 def find_gone(known: Iterable[str], found: Found) -> Iterator[str]:
-    """Yield the known documents under the searched paths that no longer exist.
-
-    Args:
-        known: Names of the documents that an earlier search found.
-        found: The result of a new search.
-    """
+    """Yield the known documents under the paths of a new search that no longer exist."""
     files = set(map(str, found.files))
     # An unreadable folder may still hold its files. A named folder that is missing may be on an
     # unmounted drive; a named file that is missing was deleted.
@@ -173,12 +167,7 @@ def load(path: Path) -> bytes:
 
 
 def parse(data: bytes, path: Path, settings: DocumentSettings | None = None) -> Document:
-    """Parse a document from its bytes; the path's suffix selects the reader.
-
-    Args:
-        data: The whole file.
-        path: The file's path.
-        settings: Select the reader for formats that have several.
+    """Parse a document; the path's suffix selects the reader, the settings one of several.
 
     Raises:
         DocumentError: The bytes are not in that format, or hold no text.

@@ -55,11 +55,7 @@ def open_batches(
 ) -> Import:
     """Create an import from batches of `ROWS` passages with vectors; the last may be smaller.
 
-    Args:
-        name: The import's name in the index.
-        rows: Total number of passages.
-        dimension: Length of a vector.
-        batches: Returns the batches; called once for each pass over them.
+    `batches` is called once for each pass over them.
     """
     return Import(
         check_name(name),

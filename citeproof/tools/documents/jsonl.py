@@ -46,11 +46,7 @@ def read_jsonl(data: bytes, path: Path) -> Document:
 
 
 def read_object(line: str, place: str) -> Part:
-    """Read the passage on a line.
-
-    Args:
-        line: The line.
-        place: Its file and number, for errors.
+    """Read the passage on a line; `place` names its file and number in errors.
 
     Raises:
         DocumentError: The line is not an object with a `text`.

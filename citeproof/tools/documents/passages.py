@@ -30,15 +30,11 @@ _TINY = 3
 
 
 def cut(document: Document, passage_words: int = 100) -> list[Passage]:
-    """Cut a document into passages, in order; every id occurs once.
+    """Cut a document into passages of about `passage_words`, in order; every id occurs once.
 
     A passage never crosses pages or the objects of a JSONL file, and crosses sections only if they
-    are tiny. Its text is `part.text[start:end]`: its offsets are those of the document.
-
-    Args:
-        document: A reader's result.
-        passage_words: Approximate length of a passage in words; a sentence that is much longer
-            is cut between words.
+    are tiny. Its text is `part.text[start:end]`: its offsets are those of the document. A sentence
+    that is much longer is cut between words.
     """
     own = {part.id for part in document.parts if part.id}
     passages: dict[str, Passage] = {}

@@ -204,13 +204,9 @@ def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
 
 
 def flow(lines: Sequence[Line], start: int) -> tuple[str, list[Box]]:
-    """Return the text of a page and the positions of its lines.
+    """Return the text of a page that starts at an offset, and the positions of its lines.
 
     Joins lines that the layout broke, and words that it hyphenated.
-
-    Args:
-        lines: In reading order.
-        start: Offset of the page in the text of the whole document.
     """
     sizes = [len(line.text) for line in lines]
     full = 0.6 * statistics.median(sizes) if sizes else 0

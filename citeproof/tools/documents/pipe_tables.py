@@ -18,11 +18,8 @@ _BAR = re.compile(r"(?<!\\)\|")
 def write_out_tables(lines: Iterable[tuple[str, bool]]) -> tuple[str, list[tuple[int, int]]]:
     """Replace each row of a pipe table by a line such as `North; 2020: 12 crowns`.
 
-    Args:
-        lines: The lines of a text, each with whether it is code. Code is left alone.
-
-    Returns:
-        The new text, and the offsets of its rows.
+    Takes lines, each with whether it is code, which is left alone. Returns the new text, and the
+    offsets of its rows.
     """
     said = list(lines)
     written: list[str] = []

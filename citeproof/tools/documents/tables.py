@@ -71,11 +71,9 @@ class Grid:
             row.append(cell)
 
     def lines(self, header: int = 0) -> list[str]:
-        """Return `row_lines` of the rows.
+        """Return `row_lines` of the rows below `header` rows.
 
-        Args:
-            header: The number of header rows; 0 for the leading rows of header cells, or else for
-                those that look like a header.
+        If that is 0, the header is the leading rows of header cells, or else what looks like one.
         """
         self._fill(len(self._here))
         marked = takewhile(
@@ -222,11 +220,7 @@ def table_parts(
 ) -> list[Part]:
     """Return a part for each table among the rows of a sheet; blank rows separate tables.
 
-    Args:
-        rows: The rows that are not blank, in order.
-        title: The document's title.
-        location: The sheet, as in `sheet Sales`.
-        named: Whether the sheet's first row names the columns, whatever it looks like.
+    With `named`, the sheet's first row names the columns, whatever it looks like.
     """
     return [
         _part(table, title, location, named=named and not place)

@@ -165,11 +165,7 @@ def outline(
     """Return headings for the pieces of long lists and the stretches to keep.
 
     A list that a line with a colon introduces may be cut. The pieces then get the introduction as
-    their heading. Both results are as `sections` takes them.
-
-    Args:
-        text: The text.
-        rows: The offsets of its table rows, from `write_out_tables`. They are kept too.
+    their heading. The `rows` from `write_out_tables` are kept too.
     """
     headings: list[Heading] = []
     kept: list[tuple[int, int]] = []

@@ -189,13 +189,7 @@ def _blocks(body: Any) -> Iterator[Any]:
 
 
 class _Writer:
-    """Writes paragraphs and tables, each with its notes and text boxes.
-
-    Args:
-        levels: Style → level of its headings.
-        notes: The result of `_read_notes`; each note is removed once it is written.
-        numbers: Counts the numbered paragraphs.
-    """
+    """Writes paragraphs and tables, each with its text boxes and its `notes`, which it removes."""
 
     def __init__(
         self, levels: Mapping[str, int], notes: dict[tuple[str, str], str], numbers: Numbers

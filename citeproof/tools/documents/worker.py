@@ -23,14 +23,7 @@ OUT_OF_MEMORY = 77
 
 
 def main(pipe: Connection, memory: int, seconds: int, settings: DocumentSettings) -> None:
-    """Answer requests until the pipe is closed.
-
-    Args:
-        pipe: The connection to the other process.
-        memory: Maximum bytes of address space; 0 for no limit.
-        seconds: Maximum processor time per document.
-        settings: Settings that select the readers.
-    """
+    """Answer requests until the pipe is closed, within the limits that `Sandbox` explains."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory:
         _limit_memory(memory)

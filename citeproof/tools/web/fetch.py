@@ -36,10 +36,9 @@ class Reply:
 
 
 class Client:
-    """Fetches pages one after the other; must be closed afterwards.
+    """Fetches pages one after the other; connects to private addresses only with `allow_private`.
 
-    Args:
-        allow_private: Whether to also connect to addresses that are not public.
+    Must be closed afterwards.
     """
 
     def __init__(self, *, allow_private: bool = False) -> None:

@@ -17,9 +17,7 @@ _CLOSED = ["User-agent: *", "Disallow: /"]
 class Manners:
     """The rules of each site, which are fetched once, and the pauses between its pages.
 
-    Args:
-        client: Fetches robots.txt.
-        delay: Minimum seconds between two requests to a site; a site may ask for more.
+    `delay` is the minimum of seconds between two requests to a site; a site may ask for more.
     """
 
     def __init__(self, client: Client, delay: float) -> None:
