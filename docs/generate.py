@@ -348,7 +348,7 @@ def _metrics() -> str:
 
 
 def _sets() -> str:
-    rows = [[f"`hf:{name}`", own.repository, own.split] for name, own in HUB.items()]
+    rows = [[f"`hf:{name}`", repository, split] for name, (repository, split, _) in HUB.items()]
     return _table([["name", "on the hub", "split"], *rows])
 
 

@@ -28,7 +28,8 @@ HUB: dict[str, tuple[str, str, str | None]] = {
     "squad": ("rajpurkar/squad", "validation", None),
     "webquestions": ("stanfordnlp/web_questions", "test", None),
 }
-"""Name after `hf:` → repository, split and configuration. ELI5 is missing: only ALCE's file has its claims."""
+"""Name after `hf:` → repository, split and configuration. ELI5 is missing: only ALCE's file has its
+claims."""
 
 
 def read_examples(
