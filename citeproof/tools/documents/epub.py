@@ -21,11 +21,7 @@ _LOCKED = "META-INF/encryption.xml"
 
 
 def read_epub(data: bytes, path: Path) -> Document:
-    """Read the chapters of an EPUB in reading order, each as HTML.
-
-    Raises:
-        DocumentError: The file is not a valid EPUB, or its chapters are encrypted.
-    """
+    """Read the chapters of an EPUB in reading order, each as HTML."""
     archive = Archive(data, path, _FIX, has_doctypes=True)
     title, chapters = _spine(archive, path)
     parts: list[Part] = []

@@ -32,9 +32,6 @@ def read_html(data: bytes, path: Path) -> Document:
     """Read the visible text of an HTML page, split at headings, without scripts and menus.
 
     Tables of contents are left out too, unless the page contains nothing else.
-
-    Raises:
-        DocumentError: The file is not text, or holds none.
     """
     from lxml import etree, html
 

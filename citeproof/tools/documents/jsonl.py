@@ -15,11 +15,7 @@ _MOST_NAME = 2_000
 
 
 def read_jsonl(data: bytes, path: Path) -> Document:
-    """Read JSON lines: objects with `text`, and optionally `title`, `id` and `source`.
-
-    Raises:
-        DocumentError: A line is not such an object, or two different objects have the same id.
-    """
+    """Read JSON lines: objects with `text`, and optionally `title`, `id` and `source`."""
     parts: list[Part] = []
     problems: list[str] = []
     seen: dict[str, Part] = {}

@@ -24,21 +24,13 @@ _HEADERS = ("Subject", "From", "To", "Cc", "Date")
 
 
 def read_eml(data: bytes, path: Path) -> Document:
-    """Read a message: its headers, and its plain text, or its HTML if it has none.
-
-    Raises:
-        DocumentError: The file is not a message.
-    """
+    """Read a message: its headers, and its plain text, or its HTML if it has none."""
     title, parts, problems = _message(data, path, "")
     return Document(str(path), title, parts, tuple(problems))
 
 
 def read_mbox(data: bytes, path: Path) -> Document:
-    """Read the messages of a mailbox.
-
-    Raises:
-        DocumentError: The file is not a mailbox.
-    """
+    """Read the messages of a mailbox."""
     begins = [(found.start(), found.end()) for found in _BORDER.finditer(data)][:_MOST_MESSAGES]
     if not begins:
         raise unusable(path, "it contains no message", _FIX)

@@ -108,11 +108,7 @@ def _plain(heading: str) -> str:
 
 
 def read_ipynb(data: bytes, path: Path) -> Document:
-    """Read a notebook: text, code and printed output, split at the headings of the text.
-
-    Raises:
-        DocumentError: The file is not a notebook.
-    """
+    """Read a notebook: text, code and printed output, split at the headings of the text."""
     try:
         book: Any = json.loads(decode(data, path))
         blocks = [block for cell in book["cells"] for block in _blocks(cell)]

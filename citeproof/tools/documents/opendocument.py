@@ -37,9 +37,6 @@ def read_odt(data: bytes, path: Path) -> Document:
     """Read an OpenDocument text: paragraphs and table rows in order, split at headings.
 
     Footnotes, comments and text boxes follow the paragraph that contains them.
-
-    Raises:
-        DocumentError: The file is not a valid OpenDocument text.
     """
     archive, body = _open(data, path, "text")
     pieces = Pieces()
@@ -50,11 +47,7 @@ def read_odt(data: bytes, path: Path) -> Document:
 
 
 def read_ods(data: bytes, path: Path) -> Document:
-    """Read an OpenDocument spreadsheet: a line for each row, with the column names.
-
-    Raises:
-        DocumentError: The file is not a valid OpenDocument spreadsheet.
-    """
+    """Read an OpenDocument spreadsheet: a line for each row, with the column names."""
     archive, body = _open(data, path, "spreadsheet")
     title = _title(archive) or path.stem
     parts: list[Part] = []

@@ -51,10 +51,6 @@ def read_pdf(data: bytes, path: Path) -> Document:
 
     Form values and notes are read where they stand on the page. Pages without text go through text
     recognition if `tesseract` is installed. `problems` lists what could not be read.
-
-    Raises:
-        DocumentError: The file is broken, encrypted, or holds no text.
-        MissingExtraError: The extra `pdf` is not installed.
     """
     with open_pdf(path, data) as document:
         with LOCK:

@@ -136,12 +136,7 @@ def _with_models(settings: DocumentSettings) -> Sandbox:
 
 
 def read_safely(data: bytes, path: Path, settings: DocumentSettings | None = None) -> Document:
-    """Parse a document like `files.parse`, but in a process that all callers share.
-
-    Raises:
-        DocumentError: The document cannot be read, or not within the limits.
-        MissingExtraError: The format needs an extra that is not installed.
-    """
+    """Parse a document like `Sandbox.parse`, in a process that all callers share."""
     if settings is not None and settings.pdf == "docling" and path.suffix.lower() == ".pdf":
         return _with_models(settings).parse(data, path)
     return _shared.parse(data, path)

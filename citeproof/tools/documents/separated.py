@@ -25,9 +25,6 @@ def read_csv(data: bytes, path: Path) -> Document:
 
     The separator is a tab in `.tsv` files, and what a first line such as `sep=;` says. Elsewhere it
     is the comma, semicolon, tab or bar, whichever separates the columns most evenly.
-
-    Raises:
-        DocumentError: The file is not text, or a quotation mark is not closed.
     """
     text, problems = decode_any(data, path)
     told = _TOLD.match(text)

@@ -30,10 +30,6 @@ def read_xlsx(data: bytes, path: Path) -> Document:
     """Read an Excel workbook: a part per table, and a line per row, with the column names.
 
     Values are the last that Excel computed, formatted as Excel shows them where possible.
-
-    Raises:
-        DocumentError: The file is not a valid workbook.
-        MissingExtraError: The extra `office` is not installed.
     """
     with MissingExtraError.unless_installed("office", "Excel files cannot be read"):
         import openpyxl  # noqa: F401

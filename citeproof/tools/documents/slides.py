@@ -35,10 +35,6 @@ def read_pptx(data: bytes, path: Path) -> Document:
     """Read a PowerPoint presentation: a part per slide, with its title, shapes, tables and notes.
 
     Shapes are read from top to bottom and from left to right.
-
-    Raises:
-        DocumentError: The file is not a valid presentation.
-        MissingExtraError: The extra `office` is not installed.
     """
     with MissingExtraError.unless_installed("office", "PowerPoint files cannot be read"):
         import pptx

@@ -40,9 +40,6 @@ def read_text(data: bytes, path: Path) -> Document:
 
     A short first line that stands alone is the title, even if the authors stand between it and the
     text.
-
-    Raises:
-        DocumentError: The file is not text.
     """
     raw, problems = decode_any(data, path)
     text, rows = write_out_tables((line, False) for line in raw.split("\n"))
@@ -118,11 +115,7 @@ def _is_title(line: str, text: str) -> bool:
 
 
 def read_rst(data: bytes, path: Path) -> Document:
-    """Read reStructuredText: its source text, split at underlined headings.
-
-    Raises:
-        DocumentError: The file is not text.
-    """
+    """Read reStructuredText: its source text, split at underlined headings."""
     text, problems = decode_any(data, path)
     headings = _rst_headings(text)
     terms, kept = outline(text)

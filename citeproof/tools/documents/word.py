@@ -147,9 +147,6 @@ def read_docx(data: bytes, path: Path) -> Document:
 
     Footnotes, endnotes, comments and text boxes follow the paragraph to which they belong. Page
     headers and footers are separate parts.
-
-    Raises:
-        DocumentError: The file is not a valid Word document.
     """
     archive = Archive(data, path, _FIX)
     related = archive.related("")
