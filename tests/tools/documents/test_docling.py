@@ -238,13 +238,6 @@ def test_models_that_cannot_be_had_are_told(package: SimpleNamespace) -> None:
         reading(package)
 
 
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("docling", "docling.datamodel.base_models"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=r"citeproof\[docling\]"):
-        docling_pdf.read_with_docling(TWO_PAGES, Path("isles.pdf"))
-
-
 @pytest.mark.skipif(importlib.util.find_spec("docling") is not None, reason="docling is there")
 def test_a_process_of_its_own_reads_with_it() -> None:
     with (

@@ -173,11 +173,6 @@ def test_a_missing_extra_is_named(
         read_file(write(tmp_path, name, b"x"))
 
 
-def test_utf_16_and_byte_order_marks(tmp_path: Path) -> None:
-    assert read_file(write(tmp_path, "a.txt", "Zürich.".encode("utf-16")))[0].text == "Zürich."
-    assert read_file(write(tmp_path, "b.txt", "Zürich.".encode("utf-8-sig")))[0].start == 0
-
-
 def test_find(tmp_path: Path) -> None:
     kept = [write(tmp_path, name, "x") for name in ("a.md", "sub/b.TXT", "sub/deeper/c.pdf")]
     write(tmp_path, ".hidden.md", "x")

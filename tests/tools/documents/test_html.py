@@ -211,8 +211,6 @@ def test_a_guessed_encoding_is_told() -> None:
     said = "<p>El niño comió una manzana. La mañana fue fría y el señor Muñoz llegó tarde.</p>"
     [problem] = read(said.encode("cp1252")).problems
     assert problem.endswith("so letters may be wrong; save it as UTF-8")
-    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
-        assert read(said.encode(encoding)).problems == ()
     declared = read(f'<meta charset="latin1">{said}–'.encode("cp1252"))
     assert declared.problems == ()
     assert "mañana" in declared.parts[0].text

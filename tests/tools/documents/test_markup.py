@@ -214,8 +214,9 @@ def test_what_is_no_notebook_is_refused(text: str) -> None:
 
 def test_other_encodings_are_read_and_told() -> None:
     text = "Zürich liegt am See. Über der Brücke wohnt Jürg, der die Möwen füttert.\n" * 5
-    for encoding in ("utf-8", "utf-16", "utf-32"):
-        assert read(text.encode(encoding), "a.txt").problems == ()
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
+        document = read(text.encode(encoding), "a.txt")
+        assert (document.parts[0].text, document.problems) == (text, ())
     for said, encoding in ((text, "latin-1"), (text, "cp1252"), ("Zürich am See\n", "latin-1")):
         document = read(said.encode(encoding), "a.txt")
         assert document.parts[0].text == said
