@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -183,9 +184,13 @@ def _edges(graph: Shape, found: Sequence[Step]) -> Iterable[tuple[str, str]]:
 
 def _method(nodes: set[str]) -> Shape | None:
     """Find the graph of the method with these nodes and the fewest others."""
-    shapes = (read_shape(method.sketch()) for method in METHODS.values())
-    fitting = (own for own in shapes if nodes <= set(own.nodes))
+    fitting = (own for own in _method_shapes() if nodes <= set(own.nodes))
     return min(fitting, key=lambda own: len(own.nodes), default=None)
+
+
+@cache
+def _method_shapes() -> list[Shape]:
+    return [read_shape(method.sketch()) for method in METHODS.values()]
 
 
 def _shape_of(found: Sequence[Step]) -> Shape:

@@ -279,15 +279,10 @@ def test_the_graph_shows_the_way_that_was_taken() -> None:
     [graph] = re.findall(r'<div class="graph".*?</div>', text, re.DOTALL)
     links = re.findall(r'<a href="#(step-\d+)">', graph)
     rows = {own["id"]: own["data-node"] for own in page.all("li") if own.get("data-node")}
-    assert [rows[link] for link in links] == [
-        "retriever",
-        "claim_generator",
-        "generation_verifier",
-        "memory_verifier",
-        "evidence_finder",
-        "claim_acceptor",
-        "answer_composer",
-    ]
+    ran = {"retriever", "claim_generator", "generation_verifier", "memory_verifier"}
+    ran |= {"evidence_finder", "claim_acceptor", "answer_composer"}
+    assert {rows[link] for link in links} == ran
+    assert len(links) == len(ran)
     assert "4 × · 10.1 s" in graph
 
 
