@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -31,16 +30,11 @@ KEPT = "Bo Ray kept the light for thirty years."
 
 
 @pytest.fixture(autouse=True)
-def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableEntailment:
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verify_with: Any) -> TableEntailment:
     """What says that a premise entails the sentences that it holds, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     model = TableEntailment(lambda premise, claim: 0.97 if claim in premise else 0.02)
-
-    @contextmanager
-    def verifier(settings: Settings, console: Console) -> Iterator[TableEntailment]:
-        yield model
-
-    monkeypatch.setattr("citeproof.console.verifier.open_verifier", verifier)
+    verify_with(model)
     return model
 
 
@@ -217,8 +211,11 @@ def test_k_is_how_many_others_are_tried(table: TableEntailment) -> None:
 @pytest.mark.parametrize(
     ("text", "docs", "message"),
     [
+        ("t.md", "docs", "t.md cannot be read: there is no such file."),
+        ("docs/b.txt", "docs", "docs/b.txt is empty."),
         (b"", "docs", "The text holds no sentence. "),
         (b" [1]\n***", "docs", "The text holds no sentence. "),
+        (b"a\x00b", "docs", "The standard input cannot be read as text: it holds NUL bytes"),
         (b"caf\xe9", "docs", "The standard input cannot be read as text: it is not valid utf-8 at"),
         (b"It is old.", "nowhere", "nowhere cannot be read: there is no such file."),
         (b"It is old.", "docs/d.xyz", "d.xyz cannot be read: its format is unknown."),
@@ -229,36 +226,18 @@ def test_k_is_how_many_others_are_tried(table: TableEntailment) -> None:
     ],
 )
 def test_what_cannot_be_checked_is_one_line_and_exit_code_2(
-    table: TableEntailment, folder: Path, text: bytes, docs: str, message: str
+    table: TableEntailment, folder: Path, text: bytes | str, docs: str, message: str
 ) -> None:
     Path("bad.jsonl").write_text('{"text": "a"}\nnope\n')
     Path("blank.jsonl").write_text('{"text": " "}\n')
     Path("empty").mkdir()
-    result = run(cli.app, ["check", "-", "--docs", docs], input=text)
+    file, typed = ("-", text) if isinstance(text, bytes) else (text, None)
+    result = run(cli.app, ["check", file, "--docs", docs], input=typed)
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
     assert table.batches == []
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (None, "t.md cannot be read: there is no such file."),
-        (b"caf\xe9", "t.md cannot be read as text: it is not valid utf-8 at byte 3."),
-        (b"a\x00b", "t.md cannot be read as text: it holds NUL bytes"),
-        (b" \n", "t.md is empty."),
-    ],
-)
-def test_a_text_that_cannot_be_read_is_bad_input(
-    folder: Path, data: bytes | None, message: str
-) -> None:
-    if data is not None:
-        Path("t.md").write_bytes(data)
-    result = run(cli.app, ["check", "t.md", "--docs", str(folder)])
-    assert result.exit_code == 2
-    assert result.stderr.startswith(message)
 
 
 def test_a_text_among_the_documents_would_prove_itself(folder: Path) -> None:

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -239,15 +237,8 @@ def test_oracle_is_given_its_documents() -> None:
 
 
 @pytest.fixture
-def scripted_judge(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
-    asked: list[Settings] = []
-
-    @contextmanager
-    def verifier(settings: Settings, _: Console) -> Iterator[Any]:
-        asked.append(settings)
-        yield judge()
-
-    monkeypatch.setattr(evaluate, "open_verifier", verifier)
+def scripted_judge(verify_with: Any) -> list[Settings]:
+    asked: list[Settings] = verify_with(judge())
     return asked
 
 

@@ -92,7 +92,7 @@ def test_a_person_edits_approves_and_drops(tmp_path: Path) -> None:
     assert "partial · 1 of 2 claims proved" in text
 
 
-@pytest.mark.parametrize("keys", ["q", "^C", "\x04"])
+@pytest.mark.parametrize("keys", ["q", "^C"])
 def test_who_quits_at_the_prompt_is_asked_again_later(tmp_path: Path, keys: str) -> None:
     kept = [*ASK, "--thread", "t"]
     code, text = at_terminal(tmp_path, kept, (PROMPT, keys))

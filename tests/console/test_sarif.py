@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from citeproof import cli
-from citeproof.settings import Settings
 from citeproof.testing import TableEntailment
 from citeproof.tools.entailment import Score
 
@@ -32,7 +28,7 @@ Ann Lee built the tower in 1999. {KEPT}
 
 
 @pytest.fixture(autouse=True)
-def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verify_with: Any) -> None:
     """A letter, documents, and an entailment model that goes by the words."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
@@ -45,11 +41,7 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             return Score(0.01, contradiction=0.98) if "1871" in premise else 0.1
         return 0.97 if claim.removeprefix("It says: ") in premise else 0.1
 
-    @contextmanager
-    def verifier(settings: Settings, console: Console) -> Iterator[TableEntailment]:
-        yield TableEntailment(score)
-
-    monkeypatch.setattr("citeproof.console.verifier.open_verifier", verifier)
+    verify_with(TableEntailment(score))
 
 
 def sarif(*more: str) -> Any:

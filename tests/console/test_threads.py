@@ -131,13 +131,16 @@ def test_a_run_without_a_name_leaves_nothing_once_it_is_done(outage: Script) -> 
     assert kept() == []
 
 
-def test_of_runs_without_a_name_the_latest_are_kept(outage: Script) -> None:
+def test_of_runs_without_a_name_the_latest_are_kept(
+    outage: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citeproof.console.threads._MOST", 2)
     run(cli.app, ["ask", QUESTION, "--thread", "mine"])
     outage.lasts = 3
-    for _ in range(22):
+    for _ in range(4):
         outage.calls.clear()
         assert run(cli.app, ["ask", QUESTION]).exit_code == 4
-    assert len(kept()) == 21
+    assert len(kept()) == 3
     assert "vtg/mine" in kept()
 
 
