@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 from citeproof.errors import DocumentError
@@ -56,15 +54,10 @@ def _spine(archive: Archive, path: Path) -> tuple[str, list[str]]:
     found = next((one.get("full-path", "") for one in container.iter("{*}rootfile")), "")
     package = archive.xml(found)
     title = next((" ".join((one.text or "").split()) for one in package.iter("{*}title")), "")
-    items = {one.get("id"): one for one in package.iter("{*}item")}
-    folder = posixpath.dirname(found)
-    return title or path.stem, list(dict.fromkeys(_chapters(package, items, folder)))
-
-
-def _chapters(package: Any, items: dict[str, Any], folder: str) -> Iterator[str]:
-    for reference in package.iter("{*}itemref"):
-        item = items.get(reference.get("idref"))
-        # The table of contents is not a chapter.
-        if item is not None and "nav" not in item.get("properties", "").split():
-            name = unquote(item.get("href", ""))
-            yield posixpath.normpath(posixpath.join(folder, name))
+    chapters = {  # without the table of contents
+        item.get("id"): posixpath.join(posixpath.dirname(found), unquote(item.get("href", "")))
+        for item in package.iter("{*}item")
+        if "nav" not in item.get("properties", "").split()
+    }
+    order = (chapters.get(one.get("idref")) for one in package.iter("{*}itemref"))
+    return title or path.stem, list(dict.fromkeys(map(posixpath.normpath, filter(None, order))))
