@@ -144,24 +144,19 @@ def test_ask_as_json_prints_the_answer_and_nothing_else() -> None:
     assert BUILT in Path("a.html").read_text("utf-8")
 
 
-def test_ask_reads_documents_into_memory_first(opened: list[Settings], tmp_path: Path) -> None:
+@pytest.mark.parametrize("store", [None, "kept"])
+def test_ask_reads_documents_first_into_memory_or_the_named_store(
+    opened: list[Settings], tmp_path: Path, store: str | None
+) -> None:
     folder = documents(tmp_path / "docs")
     (folder / "empty.md").write_text("")
-    result = run(["ask", "Who built the tower?", "--docs", str(folder)])
+    named = ["--store", str(tmp_path / store)] if store else []
+    result = run(["ask", "Who built the tower?", "--docs", str(folder), *named])
     assert result.exit_code == 0, result.output
-    assert opened[0].chroma.in_memory
-    assert list(Path(".citeproof").iterdir()) == []
     assert "empty.md is empty" in result.stderr
-
-
-def test_ask_reads_documents_into_the_named_store(opened: list[Settings], tmp_path: Path) -> None:
-    folder = documents(tmp_path / "docs")
-    kept = tmp_path / "kept"
-    arguments = ["--docs", str(folder), "--store", str(kept)]
-    result = run(["ask", "Who built the tower?", *arguments])
-    assert result.exit_code == 0, result.output
-    assert (opened[0].chroma.in_memory, opened[0].chroma.path) == (False, kept)
-    assert (kept / "index" / "chroma.sqlite3").is_file()
+    assert opened[0].chroma.in_memory == (not store)
+    assert (tmp_path / "kept/index/chroma.sqlite3").is_file() == bool(store)
+    assert list(Path(".citeproof").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -377,15 +372,6 @@ def test_a_model_of_the_hub_is_fetched_and_how_to_use_it_is_told(
     result = run(["models", "fetch", "nothing"])
     assert result.exit_code == 2
     assert "hf:OWNER/REPO/FILE.gguf" in result.stderr
-
-
-def test_a_graph_is_printed_as_mermaid_or_drawn() -> None:
-    result = run(["graph", "vtg"])
-    assert "claim_generator" in result.stdout
-    for name in ("a.svg", "b.md"):
-        assert run(["graph", "vtg", "-o", name]).stdout == f"Graph: {name}\n"
-    assert Path("a.svg").read_text("utf-8").startswith("<svg ")
-    assert Path("b.md").read_text("utf-8").startswith("```mermaid\n")
 
 
 def test_config_shows_the_settings_in_force_without_secrets() -> None:

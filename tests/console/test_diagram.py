@@ -4,17 +4,22 @@ import random
 import re
 import sys
 import xml.etree.ElementTree as ET
+from functools import partial
 from itertools import combinations
 from operator import mul
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from typer.testing import CliRunner
 
-from citeproof.console.drawing import Taken, draw, draw_svg, render_mermaid, write_graph
-from citeproof.errors import InputError, MissingExtraError
+from citeproof import cli
+from citeproof.console.drawing import Taken, draw, draw_svg, write_graph
+from citeproof.errors import MissingExtraError
 from citeproof.graphs.registry import METHODS
 from citeproof.graphs.shape import Edge, drawable
+
+run = partial(CliRunner().invoke, cli.app)
 
 NODES = ["__start__", "a", "b", "c", "d", "__end__"]
 EDGES = [
@@ -208,20 +213,21 @@ def test_a_box_is_as_wide_as_what_is_told_of_its_node() -> None:
     assert told[2] > plain[2]
 
 
-def test_a_drawing_is_saved_as_svg_or_mermaid(tmp_path: Path) -> None:
-    graph = METHODS["vtg"].sketch()
-    write_graph(tmp_path / "g.svg", graph)
-    ET.parse(tmp_path / "g.svg")
-    write_graph(tmp_path / "g.mmd", graph)
-    write_graph(tmp_path / "g.md", graph)
-    plain = (tmp_path / "g.mmd").read_text("utf-8")
-    assert plain == render_mermaid(graph)
+def test_a_drawing_is_saved_as_svg_or_mermaid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plain = run(["graph", "vtg"]).stdout
     assert "memory_verifier -.-> evidence_finder;" in plain
     assert "simplifier --> quoter;" in plain
     assert "__start__([start])" in plain
-    assert (tmp_path / "g.md").read_text("utf-8") == f"```mermaid\n{plain}```\n"
-    with pytest.raises(InputError, match="cannot be written"):
-        write_graph(tmp_path / "no" / "g.svg", graph)
+    for name in ("g.svg", "g.mmd", "g.md"):
+        assert run(["graph", "vtg", "-o", name]).stdout == f"Graph: {name}\n"
+    ET.parse("g.svg")
+    assert Path("g.mmd").read_text("utf-8") == plain
+    assert Path("g.md").read_text("utf-8") == f"```mermaid\n{plain}```\n"
+    failed = run(["graph", "vtg", "-o", "no/g.svg"])
+    assert (failed.exit_code, "cannot be written" in failed.stderr) == (2, True)
 
 
 def test_png_needs_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
