@@ -63,6 +63,11 @@ def row(*cells: str, extra: str = "") -> str:
     return f"<table:table-row>{made}{extra}</table:table-row>"
 
 
+def workbook(rows: str) -> bytes:
+    sheet = f'<table:table table:name="Sales">{rows}</table:table>'
+    return opendocument(f"<office:spreadsheet>{sheet}</office:spreadsheet>")
+
+
 def test_raised_digits_and_struck_out_text_of_opendocument() -> None:
     styles = (
         '<style:style style:name="Up" style:family="text">'
@@ -94,10 +99,7 @@ def test_opendocument_text_has_headings_lists_notes_and_tables() -> None:
 def test_opendocument_sheets_have_repeated_cells() -> None:
     rest = '<table:table-cell table:number-columns-repeated="16384"/>'
     rows = row("Isle", "Sheep", extra=rest) + row("Noss", "3", extra=rest)
-    sheet = f'<table:table table:name="Sales">{rows}</table:table>'
-    [passage] = passages(
-        opendocument(f"<office:spreadsheet>{sheet}</office:spreadsheet>"), "/a.ods"
-    )
+    [passage] = passages(workbook(rows), "/a.ods")
     assert (passage.text, passage.location) == ("Isle: Noss; Sheep: 3", "sheet Sales, row 2")
 
 
@@ -107,10 +109,7 @@ def test_dates_of_a_sheet_are_as_those_of_excel() -> None:
         f"<text:p>02/03/24</text:p></table:table-cell>"
         for value in ("2024-03-02", "2024-03-02T08:30:00", "2024-03-02T00:00:00")
     )
-    sheet = f'<table:table table:name="Log">{row("Noss", extra=days)}</table:table>'
-    [passage] = passages(
-        opendocument(f"<office:spreadsheet>{sheet}</office:spreadsheet>"), "/a.ods"
-    )
+    [passage] = passages(workbook(row("Noss", extra=days)), "/a.ods")
     assert passage.text == "Noss | 2024-03-02 | 2024-03-02 08:30 | 2024-03-02"
 
 

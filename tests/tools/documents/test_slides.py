@@ -12,6 +12,13 @@ from citeproof.tools.documents.passages import cut
 from tests.tools.documents.reading import read, refused
 
 TITLE_ONLY = 5
+MERGED = ["Isle", "Sheep", "", "", "2020", "2021", "North\nRona", "3", "4"]
+
+
+def begun() -> tuple[Any, Any]:
+    """A presentation, and its first slide."""
+    deck = pptx.Presentation()
+    return deck, deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
 
 
 def packed(deck: Any) -> bytes:
@@ -25,8 +32,7 @@ def box(slide: Any, text: str, left: float, top: float) -> None:
 
 
 def test_a_slide_is_a_part_with_its_shapes_in_reading_order() -> None:
-    deck = pptx.Presentation()
-    slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
+    deck, slide = begun()
     slide.shapes.title.text = "The island"
     box(slide, "Below.", 1, 5)
     box(slide, "To the right.", 5, 2)
@@ -43,30 +49,22 @@ def test_a_slide_is_a_part_with_its_shapes_in_reading_order() -> None:
 
 
 def test_the_rows_of_a_table_have_their_columns_names() -> None:
-    deck = pptx.Presentation()
-    slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
-    frame = slide.shapes.add_table(2, 2, Inches(1), Inches(1), Inches(4), Inches(1))
-    for n, said in enumerate(["Isle", "Sheep", "North", "forty"]):
-        frame.table.cell(n // 2, n % 2).text = said
-    [passage] = cut(read(packed(deck), "talk.pptx"))
-    assert passage.text == "Isle: North; Sheep: forty"
-
-
-def test_merged_names_and_lines_of_a_cell() -> None:
-    deck = pptx.Presentation()
-    slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
-    table = slide.shapes.add_table(3, 3, Inches(1), Inches(1), Inches(4), Inches(1)).table
-    for n, said in enumerate(["Isle", "Sheep", "", "", "2020", "2021", "North\nRona", "3", "4"]):
-        table.cell(n // 3, n % 3).text = said
+    deck, slide = begun()
+    for rows, said in ((2, ["Isle", "Sheep", "North", "forty"]), (3, MERGED)):
+        columns = len(said) // rows
+        table = slide.shapes.add_table(rows, columns, *[Inches(rows)] * 4).table
+        for n, text in enumerate(said):
+            table.cell(n // columns, n % columns).text = text
     table.cell(0, 0).merge(table.cell(1, 0))
     table.cell(0, 1).merge(table.cell(0, 2))
     [passage] = cut(read(packed(deck), "talk.pptx"))
-    assert passage.text == "Isle: North Rona; Sheep 2020: 3; Sheep 2021: 4"
+    assert passage.text == (
+        "Isle: North; Sheep: forty\n\nIsle: North Rona; Sheep 2020: 3; Sheep 2021: 4"
+    )
 
 
 def test_raised_digits_and_struck_out_text() -> None:
-    deck = pptx.Presentation()
-    slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
+    deck, slide = begun()
     box(slide, "10", 1, 3)
     paragraph = slide.shapes[-1].text_frame.paragraphs[0]
     for said, name, value in (("6", "baseline", "30000"), ("40", "strike", "sngStrike")):
@@ -77,8 +75,7 @@ def test_raised_digits_and_struck_out_text() -> None:
 
 
 def test_what_holds_no_text_is_told() -> None:
-    deck = pptx.Presentation()
-    slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
+    deck, slide = begun()
     assert "no slide holds any text" in refused(packed(deck), "talk.pptx")
     slide.shapes.title.text = "The lamp"
     box(slide, "It burns.", 1, 3)
