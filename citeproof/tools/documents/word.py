@@ -12,7 +12,7 @@ from citeproof.tools.documents.base import Document, Part, left_out, number, out
 from citeproof.tools.documents.letters import raised, symbol
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
-from citeproof.tools.documents.word_numbers import Numbers
+from citeproof.tools.documents.word_numbers import Numbers, by_id, style_chain
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -31,8 +31,6 @@ _MATH = {_M + "den": "/", _M + "sup": "^"}
 """Parts of a formula → the sign before them."""
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
 """Type of relationship → name of the element."""
-_MOST_STYLES = 50
-"""Maximum length of a chain of styles, each based on the next."""
 _FIX = "Open it in Word or LibreOffice and save it as .docx again."
 _MAIN = "word/document.xml"
 _LEFT_OUT = {
@@ -90,27 +88,20 @@ def _text_boxes(element: Any) -> Iterator[str]:
 
 def _heading_levels(styles: Any) -> dict[str, int]:
     """Return the heading styles with their levels."""
-    based: dict[str, str] = {}
+    known = by_id(styles, "style", "styleId")
     levels: dict[str, int] = {}
-    for style in styles.iter(_W + "style"):
-        key = style.get(_W + "styleId", "")
+    for key, style in known.items():
         name = _value(style.find(_W + "name")).lower()
         outline = style.find(f"{_W}pPr/{_W}outlineLvl")
-        based[key] = _value(style.find(_W + "basedOn"))
         if name == "title":
             levels[key] = 1
         elif name.startswith("heading ") and name[8:].isdigit() and len(name) == 9:
             levels[key] = int(name[8:])
         elif outline is not None:
             levels[key] = number(_value(outline), 0) + 1
-    for key in based:
-        parent = key
-        for _ in range(_MOST_STYLES):
-            if parent in levels or not parent:
-                break
-            parent = based.get(parent, "")
-        if parent in levels:
-            levels.setdefault(key, levels[parent])
+    for key in known:
+        if above := next((one for one in style_chain(known, key) if one in levels), ""):
+            levels[key] = levels[above]
     return levels
 
 
@@ -156,8 +147,9 @@ def read_docx(data: bytes, path: Path) -> Document:
     styles, numbering = (
         archive.xml(kinds[kind]) if kind in kinds else None for kind in ("styles", "numbering")
     )
-    levels = _heading_levels(styles) if styles is not None else {}
-    writer = _Writer(levels, _read_notes(archive, kinds), Numbers(numbering, styles))
+    writer = _Writer(
+        _heading_levels(styles), _read_notes(archive, kinds), Numbers(numbering, styles)
+    )
     writer.write(root.find(_W + "body"))
     for note in writer.notes.values():  # those that nothing refers to
         writer.pieces.line(note)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from citeproof.tools.documents.base import number
@@ -28,9 +29,9 @@ class Numbers:
 
     def __init__(self, numbering: Any = None, styles: Any = None) -> None:
         """Take the roots of the parts `numbering` and `styles`, or None for those that lack."""
-        self._styles = {} if styles is None else _by_id(styles, "style", "styleId")
-        lists = {} if numbering is None else _by_id(numbering, "num", "numId")
-        abstract = {} if numbering is None else _by_id(numbering, "abstractNum", "abstractNumId")
+        self._styles = by_id(styles, "style", "styleId")
+        lists = by_id(numbering, "num", "numId")
+        abstract = by_id(numbering, "abstractNum", "abstractNumId")
         self._kinds = {key: _value(one, "abstractNumId") for key, one in lists.items()}
         self._levels: dict[str, dict[int, _Level]] = {}
         """List or kind of lists → its levels; those of a list replace those of its kind."""
@@ -85,16 +86,22 @@ class Numbers:
     def _find(self, paragraph: Any, style: str) -> tuple[str, int]:
         """Return the list and the level of a paragraph, from itself or its style."""
         key, level = _numbering(paragraph)
-        for _ in range(_CHAIN):
-            if (key is not None and level is not None) or style not in self._styles:
-                break
-            own, place = _numbering(self._styles[style])
+        for one in style_chain(self._styles, style):
+            own, place = _numbering(self._styles[one])
             if key is None and own is not None:
                 key = own
-                level = self._linked.get((self._kinds.get(own, ""), style), level)
+                level = self._linked.get((self._kinds.get(own, ""), one), level)
             level = place if level is None else level
-            style = _value(self._styles[style], "basedOn")
         return key or "", level or 0
+
+
+def style_chain(styles: Mapping[str, Any], style: str) -> Iterator[str]:
+    """Yield a style and those that it is based on, as ids; `styles` holds the element of each."""
+    for _ in range(_CHAIN):
+        if style not in styles:
+            return
+        yield style
+        style = _value(styles[style], "basedOn")
 
 
 def _numbering(element: Any) -> tuple[str | None, int | None]:
@@ -122,8 +129,10 @@ def _place(element: Any) -> int:
     return number(element.get(_W + "ilvl", ""), 0)
 
 
-def _by_id(root: Any, tag: str, name: str) -> dict[str, Any]:
-    return {str(one.get(_W + name, "")): one for one in root.iter(_W + tag)}
+def by_id(root: Any, tag: str, name: str) -> dict[str, Any]:
+    """Return the elements below a root, or none, by their id."""
+    found = () if root is None else root.iter(_W + tag)
+    return {str(one.get(_W + name, "")): one for one in found}
 
 
 def _value(element: Any, tag: str) -> str:

@@ -11,13 +11,10 @@ import httpx
 from citeproof.tools.documents.files import READERS
 from citeproof.tools.web.fetch import Reply
 
-_ENDINGS = {
-    "text/html": ".html",
+_ENDINGS = {  # unknown to some versions of the standard library
     "application/xhtml+xml": ".html",
-    "text/plain": ".txt",
     "text/markdown": ".md",
     "text/x-markdown": ".md",
-    "application/pdf": ".pdf",
     "application/x-pdf": ".pdf",
     "application/jsonl": ".jsonl",
     "application/x-ndjson": ".jsonl",
