@@ -20,10 +20,12 @@ from typer.core import TyperGroup
 
 from citeproof.commands import bank, evaluation, installation, serving
 from citeproof.commands.options import (
+    LLM,
     AsJSON,
     Backend,
     Cold,
     Config,
+    Method,
     Model,
     On,
     Page,
@@ -245,8 +247,8 @@ def ask(
         list[Path] | None,
         option("Documents to read first, into memory or --store; may be repeated."),
     ] = None,
-    method: Annotated[str, option("Method; `citeproof methods` lists them.")] = "vtg",
-    llm: Annotated[str | None, option("Language model: local, openai:gpt-4o, …")] = None,
+    method: Method = "vtg",
+    llm: LLM = None,
     paper: Paper = None,
     sets: Sets = None,
     unverified: Annotated[
@@ -316,8 +318,8 @@ def ask(
 
 @app.command()
 def chat(
-    method: Annotated[str, option("Method; `citeproof methods` lists them.")] = "vtg",
-    llm: Annotated[str | None, option("Language model: local, openai:gpt-4o, …")] = None,
+    method: Method = "vtg",
+    llm: LLM = None,
     thread: Annotated[
         str | None,
         option("Keep the conversation under a name, and continue it.", metavar="NAME"),

@@ -44,6 +44,8 @@ Backend = Annotated[
     ),
 ]
 Model = Annotated[str | None, option("Entailment model: local, judge, a preset, name or folder.")]
+Method = Annotated[str, option("Method; `citeproof methods` lists them.")]
+LLM = Annotated[str | None, option("Language model: local, openai:gpt-4o, …")]
 Paper = Annotated[
     str | None,
     option(

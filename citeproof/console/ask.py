@@ -57,21 +57,7 @@ def ask(
     thread: str | None,
     cold: bool,
 ) -> int:
-    """Answer a question and return the exit code.
-
-    Args:
-        question: The question.
-        settings: Name the models and the store.
-        method: Name of the method.
-        parameters: Parameters of the method to set; the others keep their defaults.
-        docs: Documents to read first, into memory or the store.
-        as_json: Print the answer as JSON.
-        html: File for the answer as a page.
-        trace: Show each step.
-        events: File for the run's events.
-        thread: Name under which the conversation is kept.
-        cold: Load the models here, even if a server has them open.
-    """
+    """Answer a question and return the exit code; the options are those of `citeproof ask`."""
     refuse_unreadable(question)
     # This reports a wrong parameter before any model is loaded.
     fixed = find_method(method).sketch(**parameters).context_schema()

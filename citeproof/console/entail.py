@@ -31,14 +31,8 @@ def score_file(
 ) -> Agreement:
     """Score the pairs of a file and write them in order, with a progress bar on a terminal.
 
-    Args:
-        pairs: The file; `-` is the standard input.
-        out: File for the lines; by default the standard output.
-        opening: Opens the entailment model, once every line is known to be a pair.
-        err: Console for the progress bar.
-
-    Returns:
-        How well the scores agree with the labels.
+    `opening` opens the entailment model, once every line is known to be a pair. Returns how well
+    the scores agree with the labels.
     """
     name = "standard input" if str(pairs) == "-" else str(pairs)
     with ExitStack() as opened:

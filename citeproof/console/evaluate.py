@@ -100,13 +100,7 @@ def score_runs(
 ) -> None:
     """Score runs with one entailment model, save the scores beside the runs, and print them.
 
-    Args:
-        paths: Folders of runs, or JSON files of ALCE's runner.
-        settings: Name the entailment model.
-        mode: How metrics count: one of `MODES`.
-        reader: A question answering model, for Disambig-F1, QA-EM, QA-Hit and DR.
-        on_ray: Whether the entailment model runs in Ray actors.
-        **how: Further arguments of `make_scorecard`.
+    The options are those of `citeproof score`; `how` are further arguments of `make_scorecard`.
     """
     counting = next((known for known in MODES if known == mode), None)
     if counting is None:

@@ -56,13 +56,8 @@ async def follow(
 ) -> Answer:
     """Print a run live and return its answer; an interruption ends the run before it propagates.
 
-    Args:
-        moments: The run's events, including its own `AnswerReady`.
-        console: A terminal shows the current claim as it changes; other outputs get only finished
-            lines.
-        question: Printed first.
-        trace: Print each node with its time, tokens, and what it read and wrote.
-        into: List to which the moments are appended.
+    A terminal shows the current claim as it changes; other outputs get only finished lines. With
+    `trace`, each node is printed too. The moments are appended to `into`.
     """
     view = _View(console, trace)
     if question:

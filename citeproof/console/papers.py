@@ -52,12 +52,8 @@ def find_preset(
 ) -> tuple[dict[str, Any], str]:
     """Return the parameters of a method's paper for a data set, and the data set's name.
 
-    Args:
-        method: The method.
-        paper: A data set such as `asqa`, optionally with a variant (`asqa:summ`, or `:summ` alone);
-            `KNOWN` for that of the questions.
-        source: File or data set that the questions come from.
-        examples: The questions.
+    `paper` names the data set, optionally with a variant (`asqa:summ`); without a name (`:summ`,
+    `KNOWN`), it is that of the questions, which come from `source`.
     """
     named, colon, variant = paper.partition(":")
     name = named or find_data_set(source, examples)

@@ -164,11 +164,7 @@ def _result(text: str, value: BaseModel) -> CallToolResult:
 
 
 async def _answer(tools: Toolbox, question: str, method: str, context: Call) -> Answer:
-    """Answer a question and report the run's progress to the client.
-
-    Raises:
-        CiteproofError: There is no such method, or the run failed.
-    """
+    """Answer a question and report the run's progress to the client."""
     graph = find_method(method).build(tools)
     modes = [*STREAM["stream_mode"], "values"]
     state: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from citeproof.errors import DocumentError, MissingExtraError
+from citeproof.errors import DocumentError
 from citeproof.pdfium import LOCK, Area, Displayed, open_pdf, page_annotations
 from citeproof.types import Box
 
@@ -61,8 +61,6 @@ def render_page_image(
         DocumentError: The file is gone, cannot be read, lacks the page, or has changed.
         MissingExtraError: The extra `pdf` is not installed.
     """
-    with MissingExtraError.unless_installed("pdf", "pages of PDF files cannot be shown"):
-        pass
     if not path.is_file():
         raise DocumentError(f"{path} cannot be shown", why="the file is not there any more")
     with open_pdf(path) as document, LOCK:
@@ -77,7 +75,7 @@ def render_page_image(
         picture = bitmap.to_pil().convert("RGB")
         bitmap.close()
     for box in boxes:
-        _mark(picture, Area(box.left, box.top, box.right, box.bottom))
+        _mark(picture, _area(box))
     file = io.BytesIO()
     picture.save(file, "WEBP", quality=_QUALITY, method=4)
     return PageImage(file.getvalue(), *picture.size)

@@ -68,13 +68,7 @@ class Moment(_Record):
 
 
 def observe(namespace: tuple[str, ...], mode: str, payload: Any) -> Moment | None:
-    """Translate a part of a run's stream; None if it is neither a task nor a citeproof event.
-
-    Args:
-        namespace: The checkpoint namespace of the graph that streams it.
-        mode: LangGraph's stream mode.
-        payload: The streamed value.
-    """
+    """Translate a part of a run's stream; None if it is neither a task nor a citeproof event."""
     event: Event | NodeStarted | NodeFinished
     if mode == "tasks" and payload["name"].startswith("__"):
         return None  # LangGraph's own nodes, such as the error handler

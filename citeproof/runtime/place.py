@@ -76,11 +76,7 @@ def budget_of(
 ) -> BudgetSettings | None:
     """The total that the run may have spent when it ends, by its own budget and the outer ones.
 
-    Args:
-        place: The place of the calling node.
-        schema: The parameters of its graph, if it has any.
-        outer: The limits of the outer graph, or those found at the beginning of the run.
-        ledger: The costs so far.
+    `outer` are the limits of the outer graph, or those found at the beginning of the run.
     """
     own = None if schema is None else parameters_from(place.context, schema)
     budgets = [outer, None if own else _budget_in(place.context)]
