@@ -397,7 +397,7 @@ def test_the_date_checker_takes_citations_off_a_wrong_date(claim: str, tier: str
     assert answer.claims[0].verdict.tier == tier
 
 
-@pytest.mark.parametrize("seam", ["memory_verifier", ("memory_verifier", "evidence_finder")])
+@pytest.mark.parametrize("seam", ["memory_verifier", ("quoter", "evidence_finder")])
 def test_a_node_goes_behind_another_or_on_one_way(seam: Any, tools: Toolbox) -> None:
     from citeproof import build_vtg
 

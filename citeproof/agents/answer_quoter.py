@@ -15,6 +15,8 @@ from citeproof.tools.citations.lists import ItemList, lists_in
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import Quote, quotes_in
 from citeproof.tools.entailment import Entailment, halfway
+from citeproof.tools.entailment.details import missing_details
+from citeproof.tools.entailment.spans import KINDS, find_spans
 from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
 from citeproof.tools.questions.wording import asks_for_several, asks_why
@@ -93,8 +95,8 @@ class AnswerQuoter(Node):
     ) -> Sequence[tuple[int, Quote]]:
         """The sentence that answers every part of the question best, if it surely does.
 
-        If a sentence of another document may answer too, the writer has to weigh them. A quote with
-        its context gives way to the part of it that surely answers alone.
+        If a sentence of another document may answer too, and says something else, the writer has to
+        weigh them. A quote with its context gives way to the part that surely answers alone.
         """
         found = [
             (number, quote)
@@ -109,11 +111,9 @@ class AnswerQuoter(Node):
         scores = map(min, zip(*by_part, strict=True))
         scored = list(zip(scores, found, strict=True))
         best_score, (_, best) = max(scored, key=lambda one: one[0])
-        document, limit = _document(best.passage), halfway(answerability.threshold)
-        rivals = (
-            score >= limit for score, (_, quote) in scored if _document(quote.passage) != document
-        )
-        if best_score < self.quote_above or any(rivals):
+        limit = halfway(answerability.threshold)
+        likely = [quote for score, (_, quote) in scored if score >= limit]
+        if best_score < self.quote_above or any(_rivals(quote, best, question) for quote in likely):
             return ()
         sure = [one for score, one in scored if score >= self.quote_above and one[1].is_in(best)]
         return [min(sure, key=lambda one: len(one[1].text))]
@@ -123,6 +123,26 @@ def _is_named(one: ItemList, question: str) -> bool:
     """Whether heading or lead share a word with the question, apart from the document's title."""
     named = content(question) & content(one.name)
     return bool(named - content(_document(one.passage)) - _ASKER)
+
+
+def _rivals(one: Quote, other: Quote, question: str) -> bool:
+    """Whether two quotes from two documents differ, and share no name or number of their own.
+
+    A quote that lacks a name of the question is about another thing: Pellow Rock Lighthouse is no
+    rival to Pellow Head Lighthouse.
+    """
+    lacking = [missing_details(quote.premise, question) for quote in (one, other)]
+    if _document(one.passage) == _document(other.passage) or (lacking[0] and not lacking[1]):
+        return False
+    said, known = content(one.text) - content(question), content(other.text) - content(question)
+    differ = not (said <= known or known <= said)
+    return differ and not _details(one.text, question) & _details(other.text, question)
+
+
+def _details(text: str, question: str) -> set[str]:
+    asked = question.lower()
+    found = (span.lower() for kind in KINDS for span in find_spans(text, kind))
+    return {span for span in found if span not in asked}
 
 
 def _document(passage: Passage) -> str:

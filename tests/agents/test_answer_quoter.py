@@ -140,18 +140,33 @@ async def test_a_quote_is_no_longer_than_it_must_be(alone: float, quoted: str) -
 
 
 @pytest.mark.parametrize(
-    ("title", "score", "quoted"),
-    [("Other", 0.74, True), ("Other", 0.75, False), ("Rules – Setup", 0.89, True)],
+    ("title", "text", "score", "quoted"),
+    [
+        ("Other", "The oldest player begins: Bo.", 0.74, True),
+        ("Other", "The oldest player begins: Bo.", 0.75, False),
+        ("Other", "The youngest player begins.", 0.75, True),
+        ("Other", "In 1990, the game was won by Mia, who also began.", 0.75, True),
+        ("Rules – Setup", "The oldest player begins: Bo.", 0.89, True),
+    ],
 )
-async def test_an_answer_in_another_document_leaves_the_question_to_the_writer(
-    title: str, score: float, quoted: bool
+async def test_another_answer_in_another_document_leaves_the_question_to_the_writer(
+    title: str, text: str, score: float, quoted: bool
 ) -> None:
     def scores(premise: str, _: str) -> float:
-        return 0.9 if "Mia" in premise else score
+        return 0.9 if "Mia." in premise else score
 
-    other = Passage(id="other", title=title, text="The oldest player begins: Bo.")
+    other = Passage(id="other", title=title, text=text)
     given = asked("Who begins?", passages=[other, BEGINNING], long_term=["other", "beginning"])
     assert bool(await AnswerQuoter(TableEntailment(scores))(given)) is quoted
+
+
+async def test_a_sentence_on_another_thing_is_no_rival() -> None:
+    skat, halma = BEGINNING.model_copy(update={"title": "Skat"}), "The oldest player begins: Bo."
+    other = Passage(id="other", title="Halma", text=halma)
+    given = asked("Who begins in Skat?", passages=[other, skat], long_term=["other", "beginning"])
+    scores = TableEntailment(lambda premise, _: 0.9 if "Mia." in premise else 0.89)
+    update: Any = await AnswerQuoter(scores)(given)
+    assert [claim.text for claim in update["claims"]] == ["The youngest player begins: Mia."]
 
 
 async def test_a_sentence_must_answer_each_part_of_the_question() -> None:

@@ -21,6 +21,7 @@ QUESTION = "How long does the keeper's loaf stay good?"
 ANSWER = re.compile(r"\b(nine|9) days\b")
 SMALL: dict[str, dict[str, Any]] = {
     "calm": {"max_rounds": 2, "k": 3},
+    "composed": {"quote_above": 1.0},
     "llatrieval": {"candidates": 8, "summarize": False, "max_rounds": 2},
     "oracle": {"k": 2},
     "snippet": {"k": 3},

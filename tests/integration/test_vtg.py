@@ -46,7 +46,7 @@ def holds_together(answer: Answer) -> None:
 
 
 def test_the_demo_question_is_answered_with_proved_citations(tools: Toolbox) -> None:
-    answer = ask(tools, DEMO["question"])
+    answer = ask(tools, DEMO["question"], quote_above=1.0)
     holds_together(answer)
     proved = " ".join(c.text for c in answer.claims if c.verdict.status == "supported")
     told = [part for own in DEMO["answers"] for part in own if part in proved]
@@ -54,6 +54,13 @@ def test_the_demo_question_is_answered_with_proved_citations(tools: Toolbox) -> 
     assert told
     assert all(part in premise(answer.passages) for part in told)
     assert answer.usage.cached_tokens > 0.6 * answer.usage.prompt_tokens
+
+
+def test_a_sentence_that_surely_answers_is_quoted_without_a_call(tools: Toolbox) -> None:
+    answer = ask(tools, "How long does the keeper's loaf stay good?")
+    holds_together(answer)
+    assert "nine days" in answer.text
+    assert (answer.status, answer.usage.llm_calls) == ("answered", 0)
 
 
 def test_what_no_document_says_is_not_passed_off_as_proved(tools: Toolbox) -> None:
@@ -74,7 +81,9 @@ def test_what_no_document_says_is_not_found(tools: Toolbox) -> None:
 
 def test_a_batch_of_questions_on_one_embedded_server(tools: Toolbox) -> None:
     asked = [q["question"] for q in QUESTIONS if q["kind"] == "shared"][:2]
-    results = build_vtg(tools, max_claims=1, k=2).batch([{"question": q} for q in asked])
+    results = build_vtg(tools, max_claims=1, k=2, quote_above=1.0).batch(
+        [{"question": q} for q in asked]
+    )
     for question, result in zip(asked, results, strict=True):
         holds_together(result["answer"])
         assert result["answer"].question == question
@@ -89,6 +98,7 @@ def test_nothing_leaves_the_machine(
     with Toolbox.from_settings(settings) as own:
         assert own.index is not None
         assert own.index.update([EXAMPLES / "documents" / "tregears-bakery.md"]).passages > 3
-        answer = ask(own, "How long does the keeper's loaf stay good?", max_claims=1, k=2)
+        question = "How long does the keeper's loaf stay good?"
+        answer = ask(own, question, max_claims=1, k=2, quote_above=1.0)
     assert answer.claims
     assert tried == []

@@ -19,7 +19,9 @@ _MOST_CONTEXT = 2
 
 _OPENERS = r"however|but|and|thus|therefore|also|then|moreover|furthermore|instead|hence|similarly"
 _LINKED = re.compile(
-    rf"\W*(?:{_OPENERS}|consequently|as a result|in addition|(?:the )?(?:former|latter)"
+    rf"\W*(?:{_OPENERS}|consequently|as a result|in addition"
+    r"|(?:\w+ )?\w+ (?:year|month|week|day|hour|minute)s? (?:later|earlier|afterwards)"
+    r"|(?:the )?(?:former|latter)"
     r"|(?:(?:in|on|at|by|for|of|from|with|after|before|during|despite|because of)\s+)?"
     r"(?:it|its|this|these|those|such|that)(?!\s+(?:was|is)\s+(?:not\s+)?(?:until|only|in|on)\b)"
     r"|(?:one|some|many|most|all|both|each|none) of (?:them|these|those))\b",

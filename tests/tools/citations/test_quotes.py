@@ -18,6 +18,8 @@ from citeproof.tools.citations.quotes import depends_on_context, find_quote, quo
         ("After he left, the lamp failed.", True),
         ("In 1871 she built a tower.", True),
         ("One of them was a mason.", True),
+        ("Exactly two weeks later, it was lit.", True),
+        ("Three years ago, the tower was lit.", False),
         ("“Its lamp is old.”", True),
         ("Ann Lee built the tower.", False),
         ("After Ann left, she built a tower.", False),
