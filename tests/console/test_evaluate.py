@@ -163,7 +163,6 @@ def test_a_closed_book_needs_no_index_unless_it_cites() -> None:
     [
         ([LISTED, LISTED], [], "list"),
         ([LISTED], ["--set", "form=prose"], "prose"),
-        ([LISTED, {"answers": ["Rome"]}], [], "prose"),
     ],
 )
 def test_questions_for_lists_are_answered_with_lists(

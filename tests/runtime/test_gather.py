@@ -35,6 +35,7 @@ async def test_results_come_in_order_from_so_many_at_a_time(at_once: int) -> Non
     jobs = Jobs()
     assert await together(map(jobs.job, "abcde"), at_once) == list("abcde")
     assert jobs.most == at_once
+    assert await together([], at_once) == []
 
 
 async def test_the_first_failure_is_raised_as_it_is_and_ends_the_others() -> None:
@@ -44,7 +45,3 @@ async def test_the_first_failure_is_raised_as_it_is_and_ends_the_others() -> Non
         await together([jobs.job("a"), jobs.job(failure), jobs.job("c"), jobs.job("d")], 1)
     assert raised.value is failure
     assert jobs.begun < 4, "the last never begins"
-
-
-async def test_no_jobs() -> None:
-    assert await together([], 3) == []

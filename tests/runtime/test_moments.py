@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -9,7 +8,7 @@ from langgraph.types import Overwrite
 
 from citeproof.console.timeline import gather_steps
 from citeproof.runtime.events import ClaimDelta
-from citeproof.runtime.moments import STREAM, Moment, NodeFinished, NodeStarted, brief, observe
+from citeproof.runtime.moments import STREAM, NodeFinished, NodeStarted, brief, observe
 from citeproof.state import NodeCost
 from citeproof.types import Claim, Usage
 from tests.chain import chain
@@ -99,16 +98,6 @@ def test_what_is_no_task_and_no_event_of_ours_is_no_moment() -> None:
     moment = observe(("a:1",), "custom", ClaimDelta(text="x"))
     assert moment is not None
     assert (moment.namespace, moment.event) == (("a:1",), ClaimDelta(text="x"))
-
-
-def test_a_moment_comes_back_from_its_json() -> None:
-    for event in (
-        NodeStarted(id="1", node="n", reads={"a": "b"}),
-        NodeFinished(id="1", node="n", usage=Usage(llm_calls=1), error="no"),
-        ClaimDelta(text="x"),
-    ):
-        moment = Moment(at=1.5, namespace=("a:1",), event=event)
-        assert Moment.model_validate(json.loads(moment.model_dump_json())) == moment
 
 
 def test_an_input_of_any_kind_is_shown() -> None:
