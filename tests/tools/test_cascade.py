@@ -48,6 +48,8 @@ def cascade(judge: Asked, **options: object) -> Cascade:
 def test_the_judge_is_asked_only_inside_the_band_and_opened_once() -> None:
     judge = Asked(0.9)
     model = cascade(judge)
+    assert asyncio.run(model.scores([SURE, FALSE])) == [0.95, 0.1]
+    assert judge.opened == 0
     scores = asyncio.run(model.scores([SURE, UNSURE, FALSE, UNSURE_TOO]))
     assert judge.pairs == [UNSURE, UNSURE_TOO]
     assert (scores[0], scores[2]) == (0.95, 0.1)
@@ -55,30 +57,22 @@ def test_the_judge_is_asked_only_inside_the_band_and_opened_once() -> None:
     assert judge.opened == 1
 
 
-def test_the_judge_is_not_opened_for_sure_pairs() -> None:
-    judge = Asked(0.9)
-    asyncio.run(cascade(judge).scores([SURE, FALSE]))
-    assert judge.opened == 0
-
-
 @pytest.mark.parametrize(
-    ("blend", "score"),
+    ("judged", "blend", "score"),
     [
-        ((0.0, 1.0, 0.0), 0.9),
-        ((1.0, 0.0, 0.0), 0.5),
-        ((0.0, 0.5, 0.0), 0.75),
-        ((0.0, 0.0, -1.0), 0.2689),
+        (0.9, (0.0, 1.0, 0.0), 0.9),
+        (0.9, (1.0, 0.0, 0.0), 0.5),
+        (0.9, (0.0, 0.5, 0.0), 0.75),
+        (0.9, (0.0, 0.0, -1.0), 0.2689),
+        (0.0, (0.5, 0.5, 0.0), 0.0307),  # a certain judge gives a finite score
+        (1.0, (0.5, 0.5, 0.0), 0.9693),
     ],
 )
-def test_a_blended_score_weighs_log_odds(blend: tuple[float, float, float], score: float) -> None:
-    model = cascade(Asked(0.9), blend=blend)
+def test_a_blended_score_weighs_log_odds(
+    judged: float, blend: tuple[float, float, float], score: float
+) -> None:
+    model = cascade(Asked(judged), blend=blend)
     assert asyncio.run(model.scores([UNSURE])) == pytest.approx([score], abs=1e-4)
-
-
-def test_a_judge_that_is_quite_certain_gives_a_finite_score() -> None:
-    [low] = asyncio.run(cascade(Asked(0.0)).scores([UNSURE]))
-    [high] = asyncio.run(cascade(Asked(1.0)).scores([UNSURE]))
-    assert 0.0 < low < 0.1 < 0.9 < high < 1.0
 
 
 def test_kept_scores_tell_cascades_apart() -> None:

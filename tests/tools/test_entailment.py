@@ -21,7 +21,7 @@ from citeproof.models.entailment import calibration
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
-from citeproof.tools.entailment import Pair, pair, premise
+from citeproof.tools.entailment import Pair, pair
 from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.close_reader import name_close_reader
 from citeproof.tools.entailment.judge import Judge
@@ -32,19 +32,10 @@ B = Passage(id="b", text="It was lit in 1871.")
 LEFT, RIGHT = Pair("p", "left"), Pair("p", "right")
 
 
-def test_a_premise_joins_passages_as_alce_does() -> None:
-    assert premise([A, B]) == "Title: Tower\nAnn Lee built the tower.\nIt was lit in 1871."
-
-
-def test_a_pair_has_its_passages_in_order_of_their_numbers() -> None:
+def test_a_pair_joins_its_passages_as_alce_does_in_order_of_their_numbers() -> None:
     made = pair("Who?", {9: B, 2: A}, "Ann Lee built it.")
-    assert made.premise == premise([A, B])
+    assert made.premise == "Title: Tower\nAnn Lee built the tower.\nIt was lit in 1871."
     assert made.prefix.index('number="2"') < made.prefix.index('number="9"')
-
-
-def test_pairs_are_equal_whatever_their_prefix() -> None:
-    assert Pair("p", "h", prefix="x") == Pair("p", "h", prefix="y")
-    assert len({Pair("p", "h", prefix="x"), Pair("p", "h")}) == 1
 
 
 async def test_equal_pairs_are_computed_once_and_scores_keep_their_order() -> None:
@@ -52,7 +43,7 @@ async def test_equal_pairs_are_computed_once_and_scores_keep_their_order() -> No
     kept = CachedEntailment(table)
     with use_meter(Meter()) as meter:
         assert await kept.scores([RIGHT, LEFT, RIGHT]) == [0.8, 0.2, 0.8]
-        assert await kept.scores([LEFT]) == [0.2]
+        assert await kept.scores([Pair("p", "left", prefix="x")]) == [0.2]
     assert table.pairs == [RIGHT, LEFT]
     assert meter.used.nli_pairs == 4
 
@@ -72,18 +63,13 @@ async def test_a_score_file_outlives_the_process_and_holds_no_text(tmp_path: Pat
 async def test_a_score_file_that_is_something_else_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "scores.db"
     file.write_text("not a database, but long enough to look like one" * 50, encoding="utf-8")
-    with pytest.raises(StoreError, match="score file .* cannot be used: file is not a database"):
-        await CachedEntailment(TableEntailment({}), file=file).scores([LEFT])
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE scores (id, value)")
+    for path, why in ((file, "file is not a database"), (other, ".*no.* column")):
+        with pytest.raises(StoreError, match=f"score file .* cannot be used: {why}"):
+            await CachedEntailment(TableEntailment({}), file=path).scores([LEFT])
     assert file.read_text(encoding="utf-8").startswith("not a database")
-
-
-async def test_a_score_file_with_another_table_is_an_error(tmp_path: Path) -> None:
-    file = tmp_path / "scores.db"
-    database = sqlite3.connect(file)
-    database.execute("CREATE TABLE scores (id, value)")
-    database.close()
-    with pytest.raises(StoreError, match="score file .* cannot be used: .*no.* column"):
-        await CachedEntailment(TableEntailment({}), file=file).scores([LEFT])
 
 
 async def test_nothing_is_kept_of_a_call_that_failed(tmp_path: Path) -> None:
@@ -213,14 +199,6 @@ def test_offline_nothing_is_looked_for_on_the_hub(
 def test_a_band_runs_from_a_smaller_to_a_larger_score(band: tuple[float, float]) -> None:
     with pytest.raises(ValueError, match="two numbers from 0 to 1"):
         EntailmentSettings(band=band)
-
-
-async def test_concurrent_callers_of_kept_scores_get_their_own(tmp_path: Path) -> None:
-    kept = CachedEntailment(TableEntailment(lambda _, h: int(h) / 100), file=tmp_path / "s.db")
-    results = await asyncio.gather(
-        *(kept.scores([Pair("p", str(n)), Pair("p", str(n + 1))]) for n in range(50))
-    )
-    assert results == [[n / 100, (n + 1) / 100] for n in range(50)]
 
 
 class Slow(Pair):

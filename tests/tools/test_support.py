@@ -53,7 +53,7 @@ async def test_what_only_more_than_three_passages_entail_is_not_proved() -> None
 
 @pytest.mark.parametrize(
     ("needed", "score", "holds"),
-    [("p", 0.5, True), ("pq", 0.74, False), ("pq", 0.76, True), ("pqr", 0.86, False)],
+    [("p", 0.5, True), ("pq", 0.74, False), ("pq", 0.75, True), ("pqr", 0.86, False)],
 )
 async def test_the_more_passages_the_surer_they_must_be(
     needed: str, score: float, holds: bool
@@ -62,7 +62,7 @@ async def test_the_more_passages_the_surer_they_must_be(
         lambda premise, _: score if all(f"<{c}>" in premise for c in needed) else 0.1
     )
     support = await find_support(model, "?", PASSAGES, "claim")
-    assert support.holds == holds
+    assert (support.holds, support.score) == (holds, score if holds else 0.1)
 
 
 @pytest.mark.parametrize(("name", "holds"), [("Pier", False), ("Lamp", True)])
@@ -130,11 +130,3 @@ async def test_a_passage_about_something_else_denies_nothing() -> None:
     }
     support = await find_support(model, "?", passages, "The mill was built in 1931.")
     assert support.opposing == ("a",)
-
-
-@pytest.mark.parametrize(("joint", "holds"), [(0.74, False), (0.75, True)])
-async def test_a_set_must_be_surer_than_a_passage(joint: float, holds: bool) -> None:
-    model = TableEntailment(lambda premise, _: joint if "<p>\n<q>" in premise else 0.4)
-    few = {number: PASSAGES[number] for number in (1, 2)}
-    support = await find_support(model, "?", few, "claim")
-    assert (support.holds, support.score) == (holds, joint if holds else 0.4)

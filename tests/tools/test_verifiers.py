@@ -18,7 +18,7 @@ from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
 from citeproof.testing import ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment import Entailment, Pair, pretrained
-from citeproof.tools.entailment.chunks import Chunking, combine, cut, fit
+from citeproof.tools.entailment.chunks import Chunking, cut, fit
 from citeproof.tools.entailment.ensemble import Ensemble
 from citeproof.tools.entailment.opening import open_entailment
 from citeproof.tools.entailment.pairs import Row, score_rows
@@ -269,14 +269,6 @@ def test_what_is_too_long_is_cut_to_fit() -> None:
     assert max(map(len, parts)) <= 40
     assert " ".join(parts).count("very") == 30
     assert fit("short", 40, len) == ["short"]
-
-
-def test_scores_of_sentences_become_one() -> None:
-    assert combine([[0.2, 0.9], [0.4]], "min") == 0.4
-    assert combine([[0.2, 0.9], [0.4]], "mean") == pytest.approx(0.65)
-    assert combine([[0.2, 0.9]], "whole") == 0.9
-    assert combine([[0.9], []], "min") == 0.0
-    assert combine([], "mean") == 0.0
 
 
 def test_the_best_chunk_counts_and_a_claim_without_room_is_not_proved(tmp_path: Path) -> None:

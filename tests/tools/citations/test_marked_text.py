@@ -42,6 +42,8 @@ NOTES = ("[a]", "[citation needed]", "[^1]", "【1†source】")
         ("It is old. ([Wikipedia][1])", (1,)),
         ("It is old ([The Light][2], [Wikipedia][1]).", (2, 1)),
         ("It is old [Passage 2].", (2,)),
+        ("It is old [ Document 2 ].", (2,)),
+        ("It is old [1 & 3].", (1, 3)),
         ("It is old [passages 2 to 4].", (2, 3, 4)),
         ("It [1] is old [1][1].", (1,)),
         ("[2] It is old.", (2,)),
@@ -127,7 +129,7 @@ def test_nothing_but_marks_is_no_sentence(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "He wrote [sic] it.",
+        "He wrote a[i] [sic] it.",
         "See array[3x].",
         f"It [{'9' * 500}] is old.",
         "*Hamlet* is a play.",
@@ -145,10 +147,8 @@ def test_other_brackets_and_emphasis_of_a_part_stay(text: str) -> None:
     ("text", "left"),
     [
         ("It is old.", "It is old."),
-        (' "It is old." ', "It is old."),
         ("“It is old.”", "It is old."),
         ("**It is old.**", "It is old."),
-        ("__It is old.__", "It is old."),
         ("*It is old.*", "It is old."),
         ("_It is old._", "It is old."),
         ('**"It is old."**', "It is old."),
@@ -159,8 +159,6 @@ def test_other_brackets_and_emphasis_of_a_part_stay(text: str) -> None:
         ('"Weird Al" Yankovic sings.', '"Weird Al" Yankovic sings.'),
         ('Lennon wrote "Imagine."', 'Lennon wrote "Imagine."'),
         ("“Ann” and “Bo”", "“Ann” and “Bo”"),
-        ("*Hamlet* is a play.", "*Hamlet* is a play."),
-        ("**Ann** and **Bo**", "**Ann** and **Bo**"),
         ('**"Imagine" is old.**', '"Imagine" is old.'),
         ('""', ""),
     ],

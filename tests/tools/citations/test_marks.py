@@ -9,31 +9,9 @@ from citeproof.tools.citations.marks import (
     adds_nothing,
     cite,
     marks,
-    strip_marks,
     supporting_sentence,
 )
 from citeproof.types import Box, Citation, Claim, Passage, Verdict
-
-
-@pytest.mark.parametrize(
-    ("text", "bare"),
-    [
-        ("It is old [1].", "It is old."),
-        ("It is old [1][2].", "It is old."),
-        ("It is old [1, 2].", "It is old."),
-        ("It is old [1-3].", "It is old."),
-        ("It is old. [ 4 ]", "It is old."),
-        ("It is old [passage 1].", "It is old."),
-        ("It is old [Document 1].", "It is old."),
-        ("It is old [1 & 2].", "It is old."),
-        ("It is old ([1], [2]).", "It is old."),
-        ("It is old<sup>[1](https://a.org/b)</sup>.", "It is old."),
-        ("Read `argv[1]` [2].", "Read `argv[1]`."),
-        ("The array a[i] is old [sic].", "The array a[i] is old [sic]."),
-    ],
-)
-def test_strip_marks(text: str, bare: str) -> None:
-    assert strip_marks(text) == bare
 
 
 @pytest.mark.parametrize(
