@@ -197,7 +197,7 @@ async def test_cancelled_while_scores_are_kept_the_file_holds_whole_batches(
     kept = CachedEntailment(TableEntailment(lambda premise, claim: 0.9), file=file)
     tools = Steady(seed("vtg")).toolbox()
     tools.entailment = kept
-    graph = build_vtg(tools)
+    graph = build_vtg(tools, quote_above=1.0)  # quotes need no scores
     run = graph.ainvoke({"question": QUESTION})
     (await cancel_within(monkeypatch, kept._file, "write", run)).set()
     answer = (await graph.ainvoke({"question": QUESTION}))["answer"]
