@@ -20,7 +20,7 @@ from citeproof.settings import Settings
 from citeproof.testing import TableEntailment, passage
 from citeproof.tools.citations.passage_numbers import read_numbered
 from citeproof.types import CheckCounts, CheckedSentence, Passage, Support
-from tests.console.test_page import EVIL, SEEN, Page, skeleton
+from tests.console.test_page import EVIL, SEEN, Page, assert_harmless
 from tests.memory.fakes import WordEmbeddings
 
 run = CliRunner().invoke
@@ -315,14 +315,8 @@ def hostile(evil: str = EVIL) -> CheckReport:
 
 def test_whatever_strangers_wrote_stays_text_on_the_page() -> None:
     text = render_check(hostile(), EVIL)
-    page = Page(text)
-    assert len(page.all("script")) == 1
-    assert page.all("img") == []
+    page = assert_harmless(text, render_check(hostile("peace"), "peace"))
     assert text.count("<template") == 1
-    assert not [own for own in page.all("a") if not (own["href"] or "").startswith("#")]
-    assert "\x1b" not in text
-    assert "\u202e" not in text
-    assert skeleton(text) == skeleton(render_check(hostile("peace"), "peace"))
     # A source, in its card and below, is shown from its last slash on.
     assert page.text.count(SEEN) == 8
 
