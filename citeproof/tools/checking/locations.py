@@ -13,6 +13,7 @@ from citeproof.tools.sentences import Span, starts, words
 
 _GAP = 24
 """Maximum words between two words of a sentence, such as marks and link addresses."""
+_LINE = re.compile(r"\S(?:.*\S)?")
 _OPENING = re.compile(r"[\"“'‘(*_`\[]*$")
 _CLOSING = re.compile(
     rf"(?:[^\S\n]*(?:{MARK}|\[(?:unverified|contradicted)\])|[.!?…:;。！？।؟\"”'’)\]*_`])*",
@@ -71,19 +72,11 @@ def _follow(known: Sequence[str], wanted: Sequence[str], begin: int) -> tuple[in
 def _line(text: str, wanted: set[str], after: int) -> Span | None:
     """Return the line with the most of the wanted words, among those that end after `after`."""
     best, span = 0, None
-    place = text.rfind("\n", 0, after) + 1
-    while place < len(text):
-        end = text.find("\n", place)
-        end = len(text) if end < 0 else end
-        shared = len(wanted & {word.casefold() for word in words(text[place:end])})
-        if shared > best and end > after:
-            best, span = shared, Span(place, end)
-        place = end + 1
-    if span is None:
-        return None
-    line = text[span.start : span.end]
-    before, behind = (len(line) - len(bare) for bare in (line.lstrip(), line.rstrip()))
-    return Span(span.start + before, span.end - behind)
+    for line in _LINE.finditer(text, text.rfind("\n", 0, after) + 1):
+        shared = len(wanted & {word.casefold() for word in words(line[0])})
+        if shared > best and line.end() > after:
+            best, span = shared, Span(*line.span())
+    return span
 
 
 def _widen(text: str, start: int, end: int) -> Span:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -11,7 +11,7 @@ from langchain_core.messages.content import Annotation, NonStandardAnnotation
 from citeproof.tools.checking.locations import locate
 from citeproof.tools.citations.answer_message import annotate_passage
 from citeproof.tools.sentences import Span
-from citeproof.types import CheckedSentence, CheckReport, Support
+from citeproof.types import CheckedSentence, CheckReport
 
 
 def annotate(message: AIMessage, report: CheckReport) -> AIMessage:
@@ -59,17 +59,13 @@ def _annotations(
     if not sentence.support:
         value = {"start_index": start, "end_index": stop, **verdict}
         if sentence.against:
-            value["against"] = _quotes(sentence.against)
+            value["against"] = [
+                {
+                    "title": support.passage.place,
+                    "cited_text": support.sentence or support.passage.text,
+                    "source": support.passage.source,
+                    "passage_id": support.passage.id,
+                }
+                for support in sentence.against
+            ]
         yield NonStandardAnnotation(type="non_standard_annotation", value=value)
-
-
-def _quotes(supports: Sequence[Support]) -> list[dict[str, str]]:
-    return [
-        {
-            "title": support.passage.place,
-            "cited_text": support.sentence or support.passage.text,
-            "source": support.passage.source,
-            "passage_id": support.passage.id,
-        }
-        for support in supports
-    ]
