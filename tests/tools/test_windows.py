@@ -10,13 +10,9 @@ def length(text: str) -> int:
     return len(text.split())
 
 
-def test_what_fits_is_one_window() -> None:
-    assert windows(TEXT, 50, length) == [TEXT]
-
-
 def test_windows_overlap_and_hold_every_sentence() -> None:
-    cut = windows(TEXT, 20, length)
-    assert cut == [
+    assert windows(TEXT, 50, length) == [TEXT]
+    assert windows(TEXT, 20, length) == [
         " ".join(SENTENCES[0:4]),
         " ".join(SENTENCES[2:6]),
         " ".join(SENTENCES[4:8]),

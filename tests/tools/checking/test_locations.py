@@ -51,11 +51,6 @@ def test_sentences_are_found_with_their_marks_and_signs() -> None:
     ]
 
 
-def test_a_sentence_said_twice_is_found_twice() -> None:
-    text = "It burnt. It burnt."
-    assert locate(text, ["It burnt.", "It burnt."]) == [(0, 9), (10, 19)]
-
-
 @pytest.mark.parametrize("sentence", ["", "Nothing of the kind.", "…"])
 def test_what_is_not_there_is_not_found(sentence: str) -> None:
     assert locate("It burnt.", [sentence]) == [None]
