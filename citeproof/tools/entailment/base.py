@@ -89,7 +89,12 @@ class Entailment(Protocol):
         """The lowest score that counts as entailed."""
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return the probability of entailment of each pair, in order."""
+        """Return the probability of entailment of each pair, in order.
+
+        Raises:
+            ModelError: The model cannot be loaded or reached.
+            ModelOutageError: A server or language model does not answer.
+        """
 
 
 def premise(passages: Sequence[Passage]) -> str:

@@ -60,12 +60,7 @@ class Cascade:
         self._blend = blend
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return the probability of entailment of each pair, in order.
-
-        Raises:
-            ModelError: One of the models cannot be loaded.
-            ModelOutageError: The judge does not answer.
-        """
+        """Return the probability of entailment of each pair, in order."""
         asked = [pair for pair in pairs if not is_verbatim(pair.premise, pair.hypothesis)]
         given = dict(zip(asked, await self._scores(asked) if asked else [], strict=True))
         return [given.get(pair, Score(1.0, 0.0)) for pair in pairs]

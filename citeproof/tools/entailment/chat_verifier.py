@@ -55,9 +55,6 @@ class ChatVerifier:
 
         If the server gives no probabilities, the answer counts as certain. An answer that is
         neither counts as not supported, and the run's notes say so.
-
-        Raises:
-            ModelOutageError: The model does not answer.
         """
         distinct = list(dict.fromkeys(pairs))
         found = await together([partial(self._score, pair) for pair in distinct], _AT_ONCE)

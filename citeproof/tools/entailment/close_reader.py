@@ -46,11 +46,7 @@ class CloseReader:
         self.threshold = first.threshold
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return the probability of entailment of each pair, in order; see the class.
-
-        Raises:
-            ModelError: The model cannot be loaded or reached.
-        """
+        """Return the probability of entailment of each pair, in order."""
         known = await self._read(pairs)
         scores = [known[pair] for pair in pairs]
         again = {

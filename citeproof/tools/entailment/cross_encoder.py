@@ -79,16 +79,14 @@ class CrossEncoder:
 
         A hypothesis longer than half of what the model reads scores 0, since it leaves no room for
         a premise: its end would go unread, and unread text is not proved.
-
-        Raises:
-            MissingExtraError: sentence-transformers is not installed.
-            ModelError: The model cannot be loaded, or has no entailment label.
         """
         return await self._batcher.scores(pairs)
 
     def _predict(self, pairs: Sequence[Pair]) -> list[float]:
         model = self._model
-        items = self._windows(model, pairs)
+        places = getattr(model.config, "max_position_embeddings", -1)  # XLNet says -1
+        limit = min(model.tokenizer.model_max_length, places if places > 0 else 512)
+        items = cut_pairs(model.tokenizer, limit, pairs)
         # Longest first, so that a lack of memory shows at once.
         items.sort(key=lambda item: item.tokens, reverse=True)
         halved = has_half_precision(str(model.device.type))
@@ -139,11 +137,6 @@ class CrossEncoder:
         limit = self._contradiction
         against, otherwise = contradiction * (1 - limit), (1 - contradiction) * limit
         return against / (against + otherwise) if against + otherwise else 0.5
-
-    def _windows(self, model: Any, pairs: Sequence[Pair]) -> list[Window]:
-        places = getattr(model.config, "max_position_embeddings", -1)  # XLNet says -1
-        limit = min(model.tokenizer.model_max_length, places if places > 0 else 512)
-        return cut_pairs(model.tokenizer, limit, pairs)
 
     @cached_property
     def _model(self) -> Any:

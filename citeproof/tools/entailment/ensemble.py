@@ -36,12 +36,7 @@ class Ensemble:
         """All models, and how their scores are combined."""
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return the combined score of each pair, in order.
-
-        Raises:
-            ModelError: One of the models cannot be loaded.
-            ModelOutageError: A language model among them does not answer.
-        """
+        """Return the combined score of each pair, in order."""
         found = await asyncio.gather(*(member.scores(pairs) for member in self._members))
         stretched = [
             [stretch(score, member.threshold) for score in scores]

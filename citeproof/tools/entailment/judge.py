@@ -41,9 +41,6 @@ class Judge:
         """Return the share of Yes in the probability of Yes and No, for each pair in order.
 
         If the model answers twice with neither, the pair scores 0, and the run's notes say so.
-
-        Raises:
-            ModelOutageError: The model does not answer.
         """
         by_premise = sorted(dict.fromkeys(pairs), key=lambda pair: pair.premise)
         known = {pair: await self._score(pair) for pair in by_premise}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from citeproof.errors import SettingsError
 from citeproof.models.entailment import calibration, entailment_folder
@@ -175,7 +175,9 @@ class _Opener:
         """Open one model, without the judge behind it in a cascade."""
         settings = self.settings
         if settings.base_url is not None:
-            return self._remote(threshold)
+            if threshold is None and settings.own:
+                threshold = shipped_threshold(settings)
+            return open_remote(settings, threshold, offline=self.models.offline)
         if model == "judge":
             if settings.kind not in ("auto", "cascade"):
                 raise _unfit(model, settings.kind)
@@ -193,7 +195,7 @@ class _Opener:
                 why="it has no outputs to choose from",
                 fix="Leave out entailment.label.",
             )
-        source, name, batch, offline = model, model, settings.batch_size, self.models.offline
+        source = name = model
         if preset is not None:
             own = model in (preset.name, preset.hub)
             source = preset.model if own else model
@@ -203,30 +205,11 @@ class _Opener:
         if preset is not None and kind == "chat":
             llm = _served_llm(self.judge, self.judge_name, preset)
             return ChatVerifier(llm, preset, threshold=threshold)
+        more: dict[str, Any] = {"threshold": threshold, "batch_size": settings.batch_size}
+        more |= {"offline": self.models.offline, "label": settings.label}
         if kind == "cross-encoder":
-            return CrossEncoder(
-                name,
-                threshold,
-                batch,
-                locate=lambda: source,
-                offline=offline,
-                label=settings.label,
-            )
-        return _KINDS[kind](
-            preset or PRESETS["true"],
-            source,
-            name=name,
-            threshold=threshold,
-            batch_size=batch,
-            offline=offline,
-            label=settings.label,
-        )
-
-    def _remote(self, threshold: float | None) -> Entailment:
-        """Open the single model at its address."""
-        if threshold is None and self.settings.own:
-            threshold = shipped_threshold(self.settings)
-        return open_remote(self.settings, threshold, offline=self.models.offline)
+            return CrossEncoder(name, locate=lambda: source, **more)
+        return _KINDS[kind](preset or PRESETS["true"], source, name=name, **more)
 
     def _own(self, threshold: float | None) -> Entailment:
         """Open the shipped cross-encoder, which reads closely."""

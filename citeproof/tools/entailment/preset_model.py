@@ -56,10 +56,6 @@ class PresetModel:
         A hypothesis that takes more than three quarters of what the model reads scores 0: it leaves
         too little room for a premise, and unread text is not proved. An empty hypothesis scores 0
         if the model labels tokens.
-
-        Raises:
-            MissingExtraError: transformers or torch is not installed.
-            ModelError: The model cannot be loaded, or is not the preset's.
         """
         return await self._batcher.scores(pairs)
 

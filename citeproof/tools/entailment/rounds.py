@@ -21,9 +21,6 @@ async def ask_in_rounds(
     """Run searches to their end, and return their results in order.
 
     One call asks for the first pairs of all searches, the next for their second ones, and so on.
-
-    Raises:
-        ModelError: `ask` raises it, since the entailment model cannot be loaded or reached.
     """
     found: dict[int, _Result] = {}
     waiting: dict[int, list[Pair]] = {}

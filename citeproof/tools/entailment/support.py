@@ -155,21 +155,12 @@ async def trimmed_support(
 
 
 def _search(
-    question: str,
-    passages: Mapping[int, Passage],
-    claim: str,
-    threshold: float,
-    enough: int,
+    question: str, passages: Mapping[int, Passage], claim: str, threshold: float, enough: int
 ) -> Asking[float, Support]:
-    """Ask for the scores of pairs, and return the support.
+    """Ask for the scores of pairs, and return the support; see `find_support`.
 
-    Args:
-        question: See `find_support`.
-        passages: See `find_support`.
-        claim: See `find_support`.
-        threshold: Scores from here on count as entailed.
-        enough: If not 0, all passages are first scored together, and up to so many may support the
-            claim untrimmed.
+    If `enough` is not 0, all passages are first scored together, and up to so many may support the
+    claim untrimmed.
     """
     numbers = sorted(passages)
     if not numbers:

@@ -42,12 +42,7 @@ class TokenLabels(PresetModel):
         self._lock = threading.Lock()
 
     async def spans(self, pair: Pair) -> list[UnsupportedSpan]:
-        """Return the unsupported spans of the hypothesis, in order.
-
-        Raises:
-            MissingExtraError: transformers or torch is not installed.
-            ModelError: The model cannot be loaded.
-        """
+        """Return the unsupported spans of the hypothesis, in order; raises what `scores` does."""
         [labelled] = await asyncio.to_thread(self._label, [pair])
         found = []
         for doubted, run in groupby(labelled, key=lambda token: token.doubt > 0.5):
