@@ -61,7 +61,9 @@ class LocalOnlyGuard:
 
         async def refuse(status: int, why: str) -> None:
             # The rest of the request stays unread, so the connection is closed.
-            reply = JSONResponse({"detail": why}, status, {"connection": "close"})
+            # Clients of LangGraph's server read `detail`, those of OpenAI `error`.
+            told = {"detail": why, "error": {"message": why, "type": "permission_error"}}
+            reply = JSONResponse(told, status, {"connection": "close"})
             await reply(scope, receive, send)
 
         if scope["type"] not in ("http", "websocket"):

@@ -200,6 +200,6 @@ async def test_the_servers_own_life_is_passed_on(echo: Echo) -> None:
 
 async def test_a_refusal_says_why(client: httpx.AsyncClient) -> None:
     reply = await client.get("/", headers={"Origin": EVIL})
-    assert json.loads(reply.text) == {
-        "detail": "Pages of https://evil.example may not use this server."
-    }
+    why = "Pages of https://evil.example may not use this server."
+    error = {"message": why, "type": "permission_error"}
+    assert json.loads(reply.text) == {"detail": why, "error": error}

@@ -6,6 +6,7 @@ Runs are saved in a file of the store, or in PostgreSQL.
 from __future__ import annotations
 
 import contextlib
+import re
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ _PATIENCE = 10
 _Rows = Callable[[str], Awaitable[list[tuple[Any, ...]]]]
 _OUTAGES = ("ModelOutageError", "RetrievalError")
 _AUTOMATIC = "run-"
+_IS_AUTOMATIC = re.compile(rf"/{_AUTOMATIC}\d{{8}}-\d{{6}}-[\da-f]{{4}}\Z")
+"""Matches the generated names only: a user's own thread may be called run-1."""
 _MOST = 20
 """Most unnamed runs to keep; older ones are deleted."""
 
@@ -287,7 +290,7 @@ async def _find_outage(graph: Any, config: dict[str, Any]) -> dict[str, Any] | N
 async def _forget_oldest(kept: Kept) -> None:
     """Delete the oldest unnamed runs."""
     found = f"SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE '%/{_AUTOMATIC}%'"
-    names = [name for (name,) in await kept.rows(found)]
+    names = [name for (name,) in await kept.rows(found) if _IS_AUTOMATIC.search(name)]
     names.sort(key=lambda name: name.rpartition("/")[2])
     for name in names[:-_MOST]:
         await kept.graph.checkpointer.adelete_thread(name)

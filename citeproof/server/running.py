@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -56,6 +58,10 @@ def serve(
         return tools
 
     with ExitStack() as held:
+        # When it has shut down, uvicorn raises the signal again, whose default ends the process
+        # before anything held here is released.
+        terminated = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+        held.callback(signal.signal, signal.SIGTERM, terminated)
         listener = held.enter_context(_listen(host, port))
         port = listener.getsockname()[1]
         app = create_app(

@@ -135,13 +135,13 @@ def test_of_runs_without_a_name_the_latest_are_kept(
     outage: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("citeproof.console.threads._MOST", 2)
-    run(cli.app, ["ask", QUESTION, "--thread", "mine"])
+    run(cli.app, ["ask", QUESTION, "--thread", "run-1"])
     outage.lasts = 3
     for _ in range(4):
         outage.calls.clear()
         assert run(cli.app, ["ask", QUESTION]).exit_code == 4
     assert len(kept()) == 3
-    assert "vtg/mine" in kept()
+    assert "vtg/run-1" in kept()
 
 
 @pytest.mark.parametrize("named", [True, False])
