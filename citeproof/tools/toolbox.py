@@ -9,6 +9,7 @@ from copy import copy
 from threading import Event
 from typing import Self, TypeAlias
 
+from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
@@ -36,7 +37,13 @@ from citeproof.types import Passage
 __all__ = ["Searchable", "Toolbox"]
 
 Searchable: TypeAlias = (
-    BaseRetriever | VectorStore | Retriever | Index | Sequence[Passage] | Sequence[str]
+    BaseRetriever
+    | VectorStore
+    | Retriever
+    | Index
+    | Sequence[Passage]
+    | Sequence[Document]
+    | Sequence[str]
 )
 """What a toolbox searches; see `citeproof.tools.retrieval.coerce_retriever`."""
 
@@ -51,8 +58,8 @@ class Toolbox:
     Args:
         llm: A LangChain chat model, or an `LLM`, for every role that `roles` leaves out. Pass
             None if no node calls a model, as in the method `verbatim`.
-        retriever: A citeproof or LangChain retriever, a vector store, or a list of passages or
-            texts. Without one, questions must come with their documents.
+        retriever: A citeproof or LangChain retriever, a vector store, or a list of passages,
+            LangChain documents or texts. Without one, questions must come with their documents.
         entailment: The verifier: an entailment model, or a function of premise and hypothesis that
             returns a probability. Defaults to the language model as judge. Scores are cached, so
             no pair is computed twice.

@@ -246,6 +246,12 @@ def test_an_index_can_be_a_retriever(index: Index) -> None:
     assert isinstance(coerce_retriever(index), HybridRetriever)
 
 
+async def test_langchain_documents_can_be_searched() -> None:
+    sheep, tides = (Document(page_content=p.text, id=p.id) for p in PASSAGES[:2])
+    retriever = coerce_retriever([sheep, tides])
+    assert [p.id for p in await retriever.retrieve(tides.page_content, 1)] == [PASSAGES[1].id]
+
+
 @pytest.mark.parametrize("source", ["text", 5, [1, 2], None, Path(), ["text", PASSAGES[0]]])
 def test_what_cannot(source: object) -> None:
     with pytest.raises(InputError, match="cannot be used as a retriever"):

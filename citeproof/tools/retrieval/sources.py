@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Sequence
 from functools import partial
 
+from langchain_core.documents import Document as LangChainDocument
 from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
@@ -18,7 +19,7 @@ from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.retrieval.base import Retriever
 from citeproof.tools.retrieval.hybrid import HybridRetriever
-from citeproof.tools.retrieval.langchain import LangChainRetriever
+from citeproof.tools.retrieval.langchain import LangChainRetriever, as_passage
 from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.types import Passage
 
@@ -52,7 +53,7 @@ def coerce_retriever(source: object) -> Retriever:
 
     Args:
         source: A `Retriever`, a LangChain retriever or vector store, an `Index`, or a
-            sequence of passages or of texts.
+            sequence of texts, or of passages and LangChain documents, which stay whole.
 
     Raises:
         InputError: The source is none of these.
@@ -66,7 +67,8 @@ def coerce_retriever(source: object) -> Retriever:
     ):
         return made
     if isinstance(source, Sequence) and not isinstance(source, (str, bytes)):
-        passages = [item for item in source if isinstance(item, Passage)]
+        kinds = (Passage, LangChainDocument)
+        passages = [as_passage(item) for item in source if isinstance(item, kinds)]
         texts = [item for item in source if isinstance(item, str)]
         if len(passages) == len(source):
             return from_passages(passages)
@@ -74,7 +76,7 @@ def coerce_retriever(source: object) -> Retriever:
             return from_texts(texts)
     raise InputError(
         f"A {type(source).__name__} cannot be used as a retriever",
-        fix="Pass an Index, a LangChain retriever, a list of passages or of texts, or an "
+        fix="Pass an Index, a LangChain retriever, a list of passages, documents or texts, or an "
         "object with `async def retrieve(query, k)`.",
     )
 
