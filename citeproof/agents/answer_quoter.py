@@ -11,6 +11,7 @@ from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import ClaimAccepted, ClaimDrafted, ClaimVerified, emit
 from citeproof.runtime.meter import note
 from citeproof.state import Update, WritingState, memory_passages
+from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.citations.lists import ItemList, lists_in
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import Quote, quotes_in
@@ -44,6 +45,8 @@ class AnswerQuoter(Node):
     """Whether to answer a question for several things, or how to do something, with a list."""
     quote_above: float = 0.85
     """Least score of a sentence that is an answer; 1 quotes no sentences."""
+    form: AnyForm = "prose"
+    """A `list` needs all answers, and a sentence may have only one, so none is quoted for it."""
 
     async def __call__(self, state: WritingState) -> Update:
         """Set `claims` to the quotes that answer; do nothing if there are none.
@@ -104,7 +107,7 @@ class AnswerQuoter(Node):
             for quote in quotes_in(passage)
             if quote.is_statement
         ]
-        if not found or self.quote_above >= 1:
+        if not found or self.quote_above >= 1 or self.form == "list":
             return ()
         texts = [quote.premise for _, quote in found]
         by_part = await score_answers(answerability, question_parts(question), texts)

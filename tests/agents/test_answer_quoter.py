@@ -111,6 +111,7 @@ async def test_the_sentence_that_surely_answers_is_the_answer() -> None:
     [
         (AnswerQuoter(answers(0.84, "youngest")), "Who begins?"),
         (AnswerQuoter(answers(1.0, "youngest"), quote_above=1.0), "Who begins?"),
+        (AnswerQuoter(answers(text="youngest"), form="list"), "Who begins?"),
         (
             AnswerQuoter(TableEntailment(lambda premise, _: float(premise.endswith("turn")))),
             "Who begins?",
@@ -119,7 +120,7 @@ async def test_the_sentence_that_surely_answers_is_the_answer() -> None:
         (AnswerQuoter(answers(text="youngest")), "Does the youngest begin?"),
         (AnswerQuoter(answers(text="youngest")), "Why does Mia begin?"),
     ],
-    ids=["unsure", "off", "a heading", "an announcement", "yes or no", "why"],
+    ids=["unsure", "off", "a list", "a heading", "an announcement", "yes or no", "why"],
 )
 async def test_no_other_sentence_is_quoted(quoter: AnswerQuoter, question: str) -> None:
     assert await quoter(who(question)) == {}
