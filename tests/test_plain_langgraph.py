@@ -41,7 +41,7 @@ from tests.chain import chain, run
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, Script, timeless
 from tests.robustness.chaos import QUESTION, Steady
-from tests.robustness.flows import FLOWS, SWITCHED_OFF, followed, seed
+from tests.robustness.flows import FLOWS, followed, seed, switched_off
 
 ASKED: Any = {"question": "Who built the tower?"}
 WRONG = "Cy Fox built the tower."
@@ -238,7 +238,7 @@ def test_a_run_forks_at_every_node(name: str, form: str) -> None:
     whole = trip.go()
     assert whole
     steps = trip.steps()
-    assert steps.keys() >= own_nodes(trip.graph) - SWITCHED_OFF
+    assert steps.keys() >= own_nodes(trip.graph) - switched_off(name)
     for node, state in steps.items():
         [task] = state.tasks
         values = task.result if form == "objects" else as_json(task.result)

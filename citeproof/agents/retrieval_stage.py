@@ -1,4 +1,4 @@
-"""Fills the memory with LLatrieval or plain retrieval."""
+"""Fills the memory with LLatrieval."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from citeproof.agents.base import Node
-from citeproof.agents.retriever import Retriever
 from citeproof.runtime.background import is_synchronous
 from citeproof.runtime.events import PassagesRetrieved, emit
 from citeproof.state import Retrieval, SourceState, Update, append_new
 
 __all__ = ["RetrievalStage"]
+
+
+class StageState(SourceState):
+    """The keys that the stage reads."""
+
+    answerable: bool | None
 
 
 @dataclass(frozen=True)
@@ -22,12 +27,7 @@ class RetrievalStage(Node):
 
     graph: Any
     """The graph that `build_llatrieval` returns."""
-    retriever: Any = None
     k: int = 5
-    search: bool = True
-    """False retrieves k passages without checking whether they suffice."""
-    ranked: bool = False
-    """Without `search`: True takes the first k of the documents that come with a question."""
     search_rounds: int = 2
     """T of LLatrieval: maximum number of queries."""
     candidates: int = 20
@@ -37,18 +37,17 @@ class RetrievalStage(Node):
     prompts: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The run's prompts, for the nodes of LLatrieval."""
 
-    async def __call__(self, state: SourceState) -> Update:
+    async def __call__(self, state: StageState) -> Update:
         """Choose the passages.
 
         Raises:
             InputError: There is nothing to search.
             RetrievalError: The retriever failed.
         """
-        if not self.search:
-            return await Retriever(self.retriever, self.k, ranked=self.ranked)(state)
         context: dict[str, Any] = {
             "answer": False,
-            "verify_first": True,
+            # Another model may have found already that the first k do not suffice.
+            "verify_first": state.get("answerable") is not False,
             "k": self.k,
             "max_rounds": self.search_rounds,
             "candidates": self.candidates,

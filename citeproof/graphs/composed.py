@@ -1,10 +1,10 @@
 """The composed flow: what LLatrieval, R²-MGA and VTG do best, in one graph.
 
-LLatrieval finds passages that suffice (Li et al., Algorithm 1). The best-matched past case
-demonstrates how to answer such a question (R²-MGA, Ji et al.). VTG writes and proves the answer
-claim by claim (Sun et al., Algorithm 1). An assessment decides whether to refine the answer once.
-The refined claims are proved too, and replace the first ones only if no less of them is proved.
-Proved answers become cases.
+If the passages found do not answer the question, LLatrieval finds others that do (Li et al.,
+Algorithm 1). The best-matched past case demonstrates how to answer such a question (R²-MGA, Ji et
+al.). VTG writes and proves the answer claim by claim (Sun et al., Algorithm 1). An assessment
+decides whether to refine the answer once. The refined claims are proved too, and replace the first
+ones only if no less of them is proved. Proved answers become cases.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from citeproof.agents.demonstrator import Demonstrator
 from citeproof.agents.planner import Planner
 from citeproof.agents.refiner import DraftRefiner, RefinementSelector
 from citeproof.agents.retrieval_stage import RetrievalStage
+from citeproof.agents.retriever import Retriever
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.options import ComposedOptions
 from citeproof.graphs.proof import ENTRANCES, add_proof, enter_proof
@@ -40,13 +41,11 @@ METHOD = "composed"
 class ComposedParameters(VTGParameters):
     """The parameters of the composed flow, in addition to those of VTG."""
 
-    ranked: bool = False
-    """Without `search`: True takes the first k of the documents that come with a question."""
     search: bool = True
-    """False retrieves k passages without checking whether they suffice."""
+    """False leaves LLatrieval out, which otherwise searches if the passages found do not answer.
+    Without a model that decides whether they do (`check_answer`), it searches first."""
     search_rounds: int = Field(default=2, ge=1, le=20)
-    """T of LLatrieval: maximum number of queries. If the first k passages suffice, no others are
-    read."""
+    """T of LLatrieval: maximum number of queries."""
     candidates: int = Field(default=20, ge=1, le=100)
     """N of LLatrieval: number of passages found for a query, all read in one window."""
     summarize: bool = False
@@ -93,7 +92,8 @@ def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
     )
     builder.add_nodes(
         {
-            "retrieval_stage": RetrievalStage(search, tools.retriever),
+            "retriever": Retriever(tools.retriever),
+            "retrieval_stage": RetrievalStage(search),
             **writing_nodes(tools),
             "generation_demonstrator": Demonstrator(reflecting, bank, "generation", **prose),
             "assessment_demonstrator": Demonstrator(reflecting, bank, "assessment", **prose),
@@ -111,12 +111,20 @@ def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
 
     writer = "claim_generator"
     assessments = ("assessment_demonstrator", "claims_assessor", end)
-    builder.add_opening("retrieval_stage")
+    searches = ("retriever", "retrieval_stage")
+    builder.add_opening(*searches, route=partial(_first_search, asks))
     first = ("generation_demonstrator", writer, end)
+    for stage in searches:
+        builder.add_route(
+            stage,
+            partial(_after_search, asks),
+            "answerability_verifier",
+            *(("retrieval_stage",) if stage == "retriever" else ()),
+            *first,
+        )
     builder.add_route(
-        "retrieval_stage", partial(_after_retrieval_stage, asks), "answerability_verifier", *first
+        "answerability_verifier", _after_answerability, "answer_quoter", "retrieval_stage", end
     )
-    builder.add_route("answerability_verifier", _after_answerability, "answer_quoter", *first)
     builder.add_route("answer_quoter", _after_answer_quoter, *first)
     builder.add_edge("generation_demonstrator", writer)
     builder.add_route(writer, _after_claim_generator, "citation_generator", *assessments)
@@ -140,26 +148,35 @@ def _writer(state: ComposedState) -> str:
     return "claim_source" if state["given"] else "claim_generator"
 
 
-def _after_retrieval_stage(asks: bool, state: ComposedState, parameters: ComposedParameters) -> str:
-    if not state["passages"] or state.get("answerable") is False:
-        return "refinement_selector"
+def _first_search(asks: bool, _: ComposedState, parameters: ComposedParameters) -> str:
+    checks = asks and parameters.check_answer
+    return "retriever" if checks or not parameters.search else "retrieval_stage"
+
+
+def _after_search(asks: bool, state: ComposedState, parameters: ComposedParameters) -> str:
+    if not state["passages"]:
+        return _search_on(state, parameters)
     if asks and parameters.check_answer:
         return "answerability_verifier"
-    return "generation_demonstrator" if parameters.demonstrate else "claim_generator"
+    return _write(parameters)
 
 
 def _after_answerability(state: ComposedState, parameters: ComposedParameters) -> str:
-    after = _after_retrieval_stage(False, state, parameters)
-    return "answer_quoter" if after != "refinement_selector" else after
+    return _search_on(state, parameters) if state["answerable"] is False else "answer_quoter"
+
+
+def _search_on(state: ComposedState, parameters: ComposedParameters) -> str:
+    has_searched = state["retrieval"] is not None
+    return "retrieval_stage" if parameters.search and not has_searched else "refinement_selector"
 
 
 def _after_answer_quoter(state: ComposedState, parameters: ComposedParameters) -> str:
     # A quoted answer is proved, and complete: there is nothing to refine.
-    return (
-        "refinement_selector"
-        if state["claims"]
-        else _after_retrieval_stage(False, state, parameters)
-    )
+    return "refinement_selector" if state["claims"] else _write(parameters)
+
+
+def _write(parameters: ComposedParameters) -> str:
+    return "generation_demonstrator" if parameters.demonstrate else "claim_generator"
 
 
 def _after_claim_generator(state: ComposedState, parameters: ComposedParameters) -> str:

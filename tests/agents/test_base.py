@@ -17,7 +17,7 @@ from langgraph.graph import START, StateGraph
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from citeproof import LLM, agents
+from citeproof import LLM, Toolbox, agents, build_llatrieval
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.base import LLMNode, Node, SearchNode
@@ -25,7 +25,6 @@ from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.corrector import Corrector
 from citeproof.agents.missing_info import MissingInfo
 from citeproof.agents.refiner import DraftRefiner, Refiner
-from citeproof.agents.retrieval_stage import RetrievalStage
 from citeproof.agents.retrieval_verifier import RetrievalVerifier
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.summarizer import Summarizer
@@ -669,12 +668,10 @@ def made(kind: type[Node]) -> Node:
         "model": ScriptedChatModel(lambda _: '{"score": 7} Yes. 1. Ann Lee [1]'),
         "main_llm": ScriptedChatModel([]),
         "entailment": TableEntailment({}),
-        "graph": graph_of(Answers()),
+        "graph": build_llatrieval(Toolbox(ScriptedChatModel(lambda _: "Yes"), retriever=[A])),
     }
     needed = [one.name for one in fields(kind) if one.default is one.default_factory is MISSING]
     knobs: dict[str, Any] = {name: given[name] for name in needed}
-    if kind is RetrievalStage:
-        knobs |= {"search": False, "retriever": [A]}
     return kind(**knobs)
 
 

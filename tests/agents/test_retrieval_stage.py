@@ -22,8 +22,7 @@ ASKED: Any = {"question": "Who?"}
 
 
 def retrieval_stage(script: Script, **knobs: Any) -> RetrievalStage:
-    tools = script.toolbox()
-    return RetrievalStage(build_llatrieval(tools), tools.retriever, **knobs)
+    return RetrievalStage(build_llatrieval(script.toolbox()), **knobs)
 
 
 async def composed(node: RetrievalStage, **given: Any) -> Any:
@@ -41,22 +40,19 @@ async def test_what_llatrieval_chooses_is_the_memory() -> None:
     assert (usage.llm_calls, usage.retrievals) == (3, 1)
 
 
-async def test_without_search_the_best_passages_are_the_memory() -> None:
-    script = Script()
-    update = await retrieval_stage(script, k=2, search=False)(ASKED)
-    assert (update["passages"], update["long_term"]) == ([A, B], ["a", "b"])
-    assert (sum(script.counts.values()), len(script.retriever.queries)) == (0, 1)
-
-
-@pytest.mark.parametrize("search", [True, False])
-async def test_its_knobs_overrule_those_of_the_graph(search: bool) -> None:
+async def test_its_knobs_overrule_those_of_the_graph() -> None:
     script = Script(retrieval_verifier=["No", "No"], document_selector=[{"numbers": [2]}])
-    tools = script.toolbox()
-    graph = build_llatrieval(tools, k=3, candidates=3, max_rounds=4, verify_first=False)
-    node = RetrievalStage(graph, tools.retriever, k=1, search=search, search_rounds=1, candidates=2)
-    update = await node(ASKED)
-    assert update["passages"] == ([B] if search else [A])
-    assert len(script.calls("document_selector")) == int(search)
+    graph = build_llatrieval(script.toolbox(), k=3, candidates=3, max_rounds=4, verify_first=False)
+    update = await RetrievalStage(graph, k=1, search_rounds=1, candidates=2)(ASKED)
+    assert update["passages"] == [B]
+    assert len(script.calls("document_selector")) == 1
+
+
+async def test_passages_that_do_not_answer_are_not_verified_once_more() -> None:
+    script = Script(retrieval_verifier=["Yes"], document_selector=[{"numbers": [3, 1]}])
+    update = await retrieval_stage(script, k=2)({**ASKED, "answerable": False})
+    assert update["passages"] == [C, A]
+    assert script.counts == {"document_selector": 1, "retrieval_verifier": 1}
 
 
 @pytest.mark.parametrize(
@@ -80,22 +76,20 @@ async def test_the_search_counts_what_was_spent_before_it() -> None:
     assert total_usage(left["ledger"]).llm_calls == 3
 
 
-@pytest.mark.parametrize("search", [True, False])
-async def test_what_is_chosen_is_told_once(search: bool) -> None:
+async def test_what_is_chosen_is_told_once() -> None:
     script = Script(retrieval_verifier=["Yes"])
-    events = await told(retrieval_stage(script, k=2, search=search), ASKED)
+    events = await told(retrieval_stage(script, k=2), ASKED)
     found = [event for event in events if isinstance(event, PassagesRetrieved)]
     assert found == [PassagesRetrieved(passages=(A, B))]
     assert not any(isinstance(event, AnswerReady) for event in events)
 
 
-@pytest.mark.parametrize("search", [True, False])
 @pytest.mark.parametrize("key", ["documents", "corpus"])
-async def test_documents_replace_the_index(search: bool, key: str) -> None:
+async def test_documents_replace_the_index(key: str) -> None:
     script = Script()
     found = passage("Cats sleep.", source="document 1")
     documents = ["Cats sleep.", A, "Dogs run."] if key == "documents" else [found, A]
     asked: Any = {"question": "Who sleeps?", key: documents}
-    update = await retrieval_stage(script, k=1, search=search)(asked)
+    update = await retrieval_stage(script, k=1)(asked)
     assert update["passages"] == [found]
     assert script.retriever.queries == []

@@ -13,6 +13,7 @@ from citeproof import Answer, Passage, Verdict
 from citeproof.graphs.composed import build_composed
 from citeproof.memory.bank import Bank
 from citeproof.state import Reflection
+from citeproof.testing import TableEntailment
 from tests.graphs.composed_scripts import QUESTION, Script, cite
 from tests.graphs.r2_mga_scripts import ACTIONS, BAD, GOOD, PLAN, WHY
 from tests.graphs.scripts import BUILT, LIT, A, B, C, D
@@ -52,7 +53,32 @@ async def test_llatrievals_candidates_are_not_those_of_the_answerability_verifie
 
     tools = script.toolbox(retriever=Counting(), answerability=script.entailment)
     await flow(tools, candidates=6).ainvoke({"question": QUESTION})
-    assert searches == [6, 20]
+    assert searches == [5, 20, 6, 20]
+
+
+@pytest.mark.parametrize("answers", [0.82, 0.9])
+async def test_llatrieval_does_not_search_if_the_passages_found_answer(answers: float) -> None:
+    script = Script()
+    judge = TableEntailment(lambda premise, _: answers if "built" in premise else 0.1)
+    result = await flow(script.toolbox(answerability=judge)).ainvoke({"question": "Who made it?"})
+    assert (result["answer"].text, result["answer"].status) == (ONE, "answered")
+    assert result["retrieval"] is None
+    written = {"claim_generator": 2, "citation_generator": 1, "assessor": 1}
+    assert script.counts == (written if answers < 0.85 else {})
+
+
+async def test_llatrieval_searches_if_the_passages_found_do_not_answer() -> None:
+    script = Script(
+        missing_info=["Ann Lee"],
+        document_selector=[{"numbers": [2]}],
+        retrieval_verifier=["No", "Yes"],
+        passages={"": [B], "Ann Lee": [A]},
+    )
+    judge = TableEntailment(lambda premise, _: 0.9 if "built" in premise else 0.1)
+    tools = script.toolbox(answerability=judge)
+    result = await flow(tools, k=1).ainvoke({"question": "Who made it?"})
+    assert (result["answer"].text, result["answer"].status) == (ONE, "answered")
+    assert [one.query for one in result["retrieval"].rounds] == ["Who made it?", "Ann Lee"]
 
 
 async def test_passages_that_suffice_at_once_are_not_chosen_from() -> None:

@@ -48,7 +48,7 @@ SHORT: dict[str, dict[str, Any]] = {
         "least_score": 0.3,
         "assess": "llm",
         "form": "list",
-        "quote_above": 1.0,
+        "check_answer": False,  # so that LLatrieval searches
     },
     "summ": {"k": 4},
     "snippet": {"k": 4},
@@ -82,8 +82,10 @@ _SEEDS = {
 }
 
 
-SWITCHED_OFF = {"reviewer", "claims_assessor"}
-"""Nodes that these parameters skip."""
+def switched_off(name: str) -> set[str]:
+    """The nodes of a flow that these parameters skip."""
+    checking = {"retriever", "answerability_verifier", "answer_quoter"}
+    return {"reviewer", "claims_assessor", *(checking if name == "composed" else ())}
 
 
 def seed(name: str) -> str:
