@@ -61,4 +61,4 @@ async def test_a_client_searches_reads_asks_and_checks(store: Path) -> None:
     assert false.verdict in ("unsupported", "contradicted")
     assert answer.claims[0].verdict.status == "supported"
     assert "nine days" in answer.text or "9 days" in answer.text
-    assert {"claim generator", f"accepted: {answer.claims[0].text}"} <= set(steps)
+    assert {"retriever", f"accepted: {answer.claims[0].text}"} <= set(steps)
