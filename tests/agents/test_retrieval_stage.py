@@ -50,7 +50,8 @@ async def test_its_knobs_overrule_those_of_the_graph() -> None:
 
 async def test_passages_that_do_not_answer_are_not_verified_once_more() -> None:
     script = Script(retrieval_verifier=["Yes"], document_selector=[{"numbers": [3, 1]}])
-    update = await retrieval_stage(script, k=2)({**ASKED, "answerable": False})
+    given: Any = {**ASKED, "answerable": False}
+    update = await retrieval_stage(script, k=2)(given)
     assert update["passages"] == [C, A]
     assert script.counts == {"document_selector": 1, "retrieval_verifier": 1}
 
