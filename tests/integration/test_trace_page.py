@@ -136,7 +136,7 @@ def test_an_address_is_revealed_once(opened: Tab) -> None:
 def test_the_trace_unfolds_to_prompts_replies_and_verdicts(opened: Tab) -> None:
     assert opened.value("document.getElementById('trace').open")
     steps = opened.value("document.querySelectorAll('.steps > li').length")
-    assert steps == 32
+    assert steps == 34
     seen = "document.querySelector('#step-3 .inside').checkVisibility()"
     assert not opened.value(seen)
     opened.click("#step-3 summary")
