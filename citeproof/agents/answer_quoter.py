@@ -35,8 +35,8 @@ _ASKER = content("can could do follow I me my need one our should use you your")
 class AnswerQuoter(Node):
     """Quotes the sentence that surely answers a question, or the whole list that it asks for.
 
-    Quotes are true to their passage and take no call of a language model. A small writer is
-    slower, and not more often right; it reports one item of a list, or mixes two lists.
+    Quotes are true to their passage and take no call of a language model. A small writer takes
+    several times as long, and reports one item of a list, or mixes two lists.
     """
 
     answerability: Entailment | None = None
@@ -77,9 +77,11 @@ class AnswerQuoter(Node):
 
         A list whose heading or introduction has no word of the question must surely answer.
         """
+        if not self.quote_lists or len(question_parts(question)) > 1:
+            return ()
         found = ((number, one) for number, passage in memory.items() for one in lists_in(passage))
         lists = [(number, one) for number, one in found if _is_readable(one)]
-        if not (self.quote_lists and lists and len(question_parts(question)) == 1):
+        if not lists:
             return ()
         [scores] = await score_answers(answerability, [question], [one.premise for _, one in lists])
         limit = answerability.threshold
@@ -101,13 +103,15 @@ class AnswerQuoter(Node):
         If a sentence of another document may answer too, and says something else, the writer has to
         weigh them. A quote with its context gives way to the part that surely answers alone.
         """
+        if self.quote_above >= 1 or self.form == "list":
+            return ()
         found = [
             (number, quote)
             for number, passage in memory.items()
             for quote in quotes_in(passage)
             if quote.is_statement
         ]
-        if not found or self.quote_above >= 1 or self.form == "list":
+        if not found:
             return ()
         texts = [quote.premise for _, quote in found]
         by_part = await score_answers(answerability, question_parts(question), texts)

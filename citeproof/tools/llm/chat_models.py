@@ -61,7 +61,8 @@ class ChatModels:
 
     async def here(self) -> BaseChatModel:
         """Return the model of the running loop."""
-        await asyncio.to_thread(self.start)
+        if self.server is not None:
+            await asyncio.to_thread(self.server.start)
         loop = asyncio.get_running_loop()
         if loop not in self._models:
             await asyncio.to_thread(self._make, loop)
