@@ -59,7 +59,7 @@ def read_examples(
 
     Args:
         source: A path; or `hf:` and a name in `HUB`, which is fetched from the Hugging Face hub.
-        limit: Number of questions, at least 1; all by default.
+        limit: Number of questions; all by default.
         seed: The seed for drawing questions. With a larger limit, the same ones and more are
             drawn. If None, the first questions are used.
 
@@ -73,6 +73,8 @@ def read_examples(
     """
     name = str(source)
     rows = _of_hub(name) if name.startswith("hf:") else _of_file(expand(Path(source)))
+    if limit is not None and limit < 1:
+        raise InputError(f"{limit} questions cannot be drawn", fix="Draw at least one.")
     examples: dict[str, Example] = {}
     for number, (place, raw) in enumerate(rows, start=1):
         found = example(raw, place, str(number))
@@ -145,6 +147,10 @@ def _of_file(path: Path) -> Iterator[tuple[str, Any]]:
 
 def _parse(text: str, place: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place} is not JSON", why=str(error), fix=FORM) from error
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")

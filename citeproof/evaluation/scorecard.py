@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_json
 
+from citeproof.errors import InputError
 from citeproof.evaluation.examples import Mode, Scores
 from citeproof.evaluation.metrics.citations import MOST_CITATIONS
 from citeproof.evaluation.metrics.mauve import mauve as mauve_of
@@ -79,11 +80,14 @@ async def make_scorecard(
     comes first, so that its errors are reported before the judge has run.
 
     Raises:
-        InputError: MAUVE is requested and these questions have no long answers.
+        InputError: `at_most_citations` is less than 1, or MAUVE is requested and these questions
+            have no long answers.
         MissingExtraError: A model, the strict mode or MAUVE needs an extra that is not installed.
         StoreError: The cached scores cannot be read or written.
         ModelError: The entailment model or MAUVE's GPT-2 cannot be loaded.
     """
+    if at_most_citations < 1:
+        raise InputError(f"{at_most_citations} citations cannot count", fix="Count at least one.")
     items = run.items()
     whole = None
     if mauve:

@@ -147,12 +147,15 @@ def test_a_sample_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
     assert few != ids(5, seed=1)
     assert ids(5, seed=None) == [1, 2, 3, 4, 5]
     assert ids(None) == ids(99) == list(range(1, 51))
+    with pytest.raises(InputError, match="0 questions cannot be drawn"):
+        ids(0)
 
 
 @pytest.mark.parametrize(
     ("line", "told"),
     [
         ('{"question": "Who?"', r"set.jsonl, line 2, is not JSON: .*delimiter"),
+        ('{"question": NaN}', r"line 2, is not JSON: NaN is not a JSON number"),
         ('["Who?"]', r"line 2, is not a question: it is not an object"),
         ("{}", r"line 2, is not a question: its `question`: Field required"),
         ('{"question": " "}', r"line 2, is not a question: its `question` is empty"),
