@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import dataclass
 from random import Random
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import pytest
 from annotated_types import Ge, Le
@@ -24,7 +25,7 @@ from citeproof.errors import CiteproofError, ModelOutageError, RetrievalError
 from citeproof.graphs.registry import METHODS
 from citeproof.memory.bank import Bank
 from citeproof.prompts import defuse
-from citeproof.runtime.events import LLMCalled, ReviewRequested
+from citeproof.runtime.events import ClaimDrafted, LLMCalled, ReviewRequested
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.robustness.chaos import FACTS, NOISE, QUESTION, Chaos
 from tests.robustness.flows import kept, proved, searched
@@ -33,12 +34,9 @@ RUNS = int(os.environ.get("CITEPROOF_FUZZ_RUNS", "20"))
 SEED = int(os.environ.get("CITEPROOF_FUZZ_SEED", "0"))
 LONGEST = 60.0
 """Seconds after which a run counts as endless."""
-MOST_CALLS = 250
-"""Of a run, retries apart, with the highest numbers that are drawn."""
-AT_ONCE = {"llatrieval", "r2-mga", "composed", "vericite", "summ", "snippet", "rerank", "usc"}
-"""Methods that make several calls at once."""
 SUMMARIES = 8 - 1
-"""By so many calls these may exceed a budget."""
+"""By so many calls a budget may be exceeded where summaries are written at once."""
+
 
 LEFT_ALONE = {"max_calls", "max_tokens", "max_seconds", "prompts", "namespace", "review"}
 """Parameters that are not drawn: budgets, which are drawn by themselves, and words of a user."""
@@ -71,6 +69,65 @@ def inside(p: Random, *names: str) -> dict[str, Any]:
     return {"name": name, **drawn, **({"form": "prose"} if "form" in drawn else {})}
 
 
+# The most calls of a run, retries apart, by its parameters. A reply that must be of some form may
+# be asked for twice.
+
+
+def proof_calls(p: dict[str, Any], claims: int) -> int:
+    """Each claim fails T + 2 times at most, and has evidence looked for after all but the last."""
+    return int(claims * 2 * (p["max_trials"] + 1))
+
+
+def vtg_calls(p: dict[str, Any]) -> int:
+    """Each trial of a claim is written and cited."""
+    return int(p["max_claims"] * 3 * (p["max_trials"] + 2) + proof_calls(p, p["max_claims"]))
+
+
+def calm_calls(p: dict[str, Any]) -> int:
+    """The first answer, then corrections, and a verifier's answer for all but the last."""
+    rounds = max(1, p["max_rounds"])
+    return int(1 + 2 * (rounds - 1) + (rounds - 1))
+
+
+def llatrieval_calls(p: dict[str, Any]) -> int:
+    """In a round: a query, summaries, the windows, a verdict; one verdict first, and an answer."""
+    most = min(12, max(p["candidates"], p["k"]))  # the retriever of these tests finds no more
+    a_round = 1 + most * p["summarize"] + 2 * math.ceil(most / p["window"]) + 2
+    return int(p["max_rounds"] * a_round + 2 + 1)
+
+
+def r2_mga_calls(p: dict[str, Any]) -> int:
+    """Rationales for all three kinds; in a round: assessment, plan, refinement by each action."""
+    refinement = 2 if p["execution"] == "one-time" else 10
+    summaries = p["k"] if p["style"] else 0
+    return int(2 + p["rounds"] * (2 + 2 + 2 + refinement) + 3 + summaries)
+
+
+def composed_calls(p: dict[str, Any]) -> int:
+    """A search in one window, an answer of VTG's, one refinement, and its proof."""
+    searched = {**p, "max_rounds": p["search_rounds"], "window": p["candidates"]}
+    refined = 3 + 2 + 2 + 2 + proof_calls(p, p["max_claims"])
+    return llatrieval_calls(searched) + vtg_calls(p) + refined
+
+
+Calls: TypeAlias = Callable[[dict[str, Any]], int]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A graph, and what is true of it."""
+
+    calls: Calls
+    over: Calls = lambda p: 0
+    """How many calls may go beyond a budget of calls."""
+    build: Callable[..., Any] | None = None
+    """None: the method of its name."""
+    draw: Callable[[Random], dict[str, Any]] | None = None
+    """Its parameters; None: those of the method of its name."""
+    documents: bool = False
+    """Whether it answers from nothing but documents that come with the question."""
+
+
 def proof(p: Random) -> dict[str, Any]:
     """Parameters of the proof alone."""
     names = ("max_trials", "queries", "unverified", "verify", "memory", "simplify")
@@ -81,15 +138,41 @@ def proof(p: Random) -> dict[str, Any]:
     }
 
 
-COMPOSED: dict[str, tuple[Callable[..., Any], Callable[[Random], dict[str, Any]]]] = {
-    "proved": (proved, proof),
-    "kept": (kept, lambda p: {"draft": inside(p, "vanilla", "vtg")}),
-    "searched": (
-        searched,
-        lambda p: {**draw("vanilla", p), "search": draw("llatrieval", p)},
+def inside_calls(p: dict[str, Any]) -> int:
+    """The most calls of the graph inside."""
+    if "search" in p:
+        return llatrieval_calls(p["search"])
+    return SUBJECTS[p["draft"]["name"]].calls(p["draft"])
+
+
+SUBJECTS: dict[str, Subject] = {
+    "vtg": Subject(vtg_calls),
+    "calm": Subject(calm_calls),
+    "llatrieval": Subject(llatrieval_calls, lambda p: SUMMARIES),
+    "r2-mga": Subject(r2_mga_calls, lambda p: SUMMARIES if p["style"] else 0),
+    "composed": Subject(composed_calls, lambda p: SUMMARIES),
+    "verbatim": Subject(lambda p: 0),
+    "vericite": Subject(lambda p: p["k"] + 2, lambda p: SUMMARIES),
+    "quote-first": Subject(lambda p: 2 * 2),
+    "structured": Subject(lambda p: 2),
+    "vanilla": Subject(lambda p: 1),
+    "cot": Subject(lambda p: 1),
+    "oracle": Subject(lambda p: 1, documents=True),
+    "summ": Subject(lambda p: p["k"] + 1, lambda p: SUMMARIES),
+    "snippet": Subject(lambda p: p["k"] + 1, lambda p: SUMMARIES),
+    "rerank": Subject(lambda p: p["samples"], lambda p: p["samples"] - 1),
+    "usc": Subject(lambda p: p["samples"] + 2, lambda p: p["samples"] - 1),
+    "closedbook": Subject(lambda p: 1),
+    "proved": Subject(inside_calls, build=proved, draw=proof),
+    "kept": Subject(
+        inside_calls, build=kept, draw=lambda p: {"draft": inside(p, "vanilla", "vtg")}
+    ),
+    "searched": Subject(
+        lambda p: 1 + inside_calls(p),
+        build=searched,
+        draw=lambda p: {**draw("vanilla", p), "search": draw("llatrieval", p)},
     ),
 }
-"""Graphs of several methods, with their parameters."""
 BANK: Bank
 
 
@@ -102,7 +185,7 @@ def _bank() -> Iterator[None]:
 
 
 @pytest.mark.timeout(max(600, RUNS * 6))
-@pytest.mark.parametrize("name", [*METHODS, *COMPOSED])
+@pytest.mark.parametrize("name", SUBJECTS)
 async def test_whatever_is_replied_the_run_ends_well(name: str) -> None:
     for number in range(SEED, SEED + RUNS):
         seed = f"{name} {number}"
@@ -148,21 +231,22 @@ def decisions(p: Random) -> list[Any]:
 
 
 async def one_run(name: str, seed: str) -> None:
+    subject = SUBJECTS[name]
     chaos = Chaos(seed, BANK)
     p = chaos.random
-    build, drawn = COMPOSED.get(name) or (METHODS[name].build, partial(draw, name))
-    parameters = drawn(p)
+    parameters = subject.draw(p) if subject.draw else draw(name, p)
     budget = {
         "max_calls": p.choice([None, None, 1, 2, 5, 12]),
         "max_tokens": p.choice([None, None, None, 400, 3000]),
         "max_seconds": p.choice([None, None, None, 0.005]),
     }
+    build = subject.build or METHODS[name].build
     tools = chaos.toolbox()
     if name == "kept":
         tools.bank = tools.bank or BANK
     graph = build(tools, **budget, **parameters)
     asked: dict[str, Any] = {"question": QUESTION}
-    if name == "oracle" or p.random() < 0.2:
+    if subject.documents or p.random() < 0.2:
         asked["documents"] = chaos.documents()
     events: list[Any] = []
     result: dict[str, Any] = {}
@@ -178,7 +262,12 @@ async def one_run(name: str, seed: str) -> None:
     except (ModelOutageError, RetrievalError) as error:
         failure, result = error, {}
     calls = sum(chaos.calls.values())
-    assert calls <= MOST_CALLS * (chaos.retries + 1)
+    attempts = chaos.retries + 1
+    most = subject.calls(parameters)
+    if "draft" in parameters and "max_trials" in parameters:
+        fed = sum(isinstance(e, ClaimDrafted) and e.trial == 1 for e in events)
+        most += proof_calls(parameters, fed)
+    assert calls <= most * attempts
     if failure is not None:
         assert "\n" not in str(failure)
         return
@@ -186,11 +275,15 @@ async def one_run(name: str, seed: str) -> None:
     sound(answer)
     if result.get("case_id"):
         assert answer.claims
-    if name in METHODS:  # a graph inside keeps to the budget that it was built with, none here
+    if subject.build:
+        # The graph inside keeps to the budget that it was built with, which is none here.
+        limit = budget["max_calls"] or math.inf
+        assert calls <= max(limit, inside_calls(parameters) * attempts)
+    else:
         # Of calls that are made at once, those that another one's end has cancelled count as well.
-        over = SUMMARIES if name in AT_ONCE else 0
-        assert calls <= answer.usage.llm_calls <= calls + (over if answer.reason else 0)
-        within(answer, events, budget, over)
+        at_once = subject.over(parameters) if answer.reason else 0
+        assert calls <= answer.usage.llm_calls <= calls + at_once
+        within(answer, events, budget, subject.over(parameters))
 
 
 def within(answer: Answer, events: list[Any], budget: dict[str, Any], over: int) -> None:
