@@ -21,12 +21,20 @@ from citeproof.types import Box
 
 Heading: TypeAlias = tuple[int, int, int, str]
 """Its start, the start of the text below it, its level from 1, and its name."""
-TERM = 7
+BOLD = 7
+"""Level of a bold line that is a heading: below all others."""
+TERM = 8
 """Level of the name of a list or definition: below all headings."""
 _MOST_NAME = 300
 """Characters of a title or heading."""
 _NUMBER = re.compile(r"^\s*\d+(?:\.\d+)*\.?\s+")
 _WORD = re.compile(r"\w+")
+_NOTES = {"note", "tip", "warning", "caution", "important", "see also", "hint", "danger"}
+"""Headings of boxes, which do not begin a section."""
+_MOST_BOLD = 15
+"""Words of a bold line that is a heading; a question may have twice as many."""
+_STATES = re.compile(r"[.:;,…][\"'”’»)\]]*\Z|\A\W*\Z")
+"""Matches a bold line that is no heading: a sentence, an introduction, or no words."""
 _GENERIC = re.compile(r"\s+(?:user manual|manual page|documentation)\s*$", re.IGNORECASE)
 _JUNK = re.compile(
     r"^(?:microsoft word\b|word document$|untitled|powerpoint|pr[eé]sentation\d*$|unbenannt"
@@ -144,7 +152,7 @@ def outlined(
     begin: int = 0,
 ) -> Document:
     """Build a document of `sections`, by default titled after its first heading or its file."""
-    named = (name for *_, level, name in headings if level < TERM and name)
+    named = (name for *_, level, name in headings if level < BOLD and name)
     title = title or next(named, path.stem)
     parts = sections(text, headings, title, begin, kept=kept)
     return Document(str(path), title, parts, tuple(problems))
@@ -153,6 +161,22 @@ def outlined(
 def short_name(name: str) -> str:
     """Cut a title or heading that is too long for one, since every passage below it repeats it."""
     return name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME].rstrip()}…"
+
+
+def begins_section(heading: str) -> bool:
+    """Return whether a heading begins a section, and not only a box."""
+    return heading.rstrip(":").lower() not in _NOTES
+
+
+def name_of_bold(line: str) -> str:
+    """Return the heading that a bold line is; "" for a sentence, which only ends a section.
+
+    >>> name_of_bold("How do I list all tables?"), name_of_bold("Do not restart the server.")
+    ('How do I list all tables?', '')
+    """
+    most = _MOST_BOLD * (2 if line.endswith("?") else 1)
+    is_heading = len(line.split()) <= most and not _STATES.search(line)
+    return line if is_heading and begins_section(line) else ""
 
 
 def _repeats(name: str, title: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from citeproof.tools.documents.base import number
+from citeproof.tools.documents.base import begins_section, number
 from citeproof.tools.documents.letters import count_in, raised
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
@@ -45,8 +45,6 @@ _PERMALINKS = {"¶", "#", "§", "🔗", "\uf0c1"}
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _COUNTS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 """Type of a list → the form of its numbers, as Word names it."""
-_NOTES = {"note", "tip", "warning", "caution", "important", "see also", "hint", "danger"}
-"""Headings of boxes, which do not begin a section."""
 _CELL = 1200
 """Maximum characters of a table cell; a table with a longer one lays out the page."""
 
@@ -73,6 +71,19 @@ def _is_navigation(tag: Any) -> bool:
 def _is_permalink(tag: Any) -> bool:
     """Return whether the tag is the mark after a heading that links to the heading."""
     return tag.tag == "a" and len(tag) < 3 and "".join(tag.itertext()).strip() in _PERMALINKS
+
+
+def _is_bold(tag: Any) -> bool:
+    """Return whether all words of a paragraph are in bold."""
+    outside = [tag.text, *(child.tail for child in tag)]
+    parts = [
+        child for child in tag if isinstance(child.tag, str) and "".join(child.itertext()).strip()
+    ]
+    return (
+        bool(parts)
+        and all(child.tag in {"b", "strong"} for child in parts)
+        and not any(text and text.strip() for text in outside)
+    )
 
 
 class Writer:
@@ -128,7 +139,7 @@ class Writer:
             self.pieces.end_line("\n")
         elif name in _BLOCKS:
             self.pieces.end_line(self._gap(tag))
-        if name in _HEADINGS:
+        if name in _HEADINGS or (name in {"p", "div"} and not self._lists and _is_bold(tag)):
             self._starts[tag] = self.pieces.place
         elif name == "pre":
             self._verbatim += 1
@@ -150,8 +161,10 @@ class Writer:
         if name in _HEADINGS:
             start = self._starts.pop(tag)
             said = " ".join(self.pieces.since(start).split())
-            if said.rstrip(":").lower() not in _NOTES:
+            if begins_section(said):
                 self.pieces.heading(start, _HEADINGS[name])
+        elif tag in self._starts:
+            self.pieces.bold_line(self._starts.pop(tag))
         elif name == "pre":
             self._verbatim -= 1
         elif name == "sup":

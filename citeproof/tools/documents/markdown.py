@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.errors import DocumentError
-from citeproof.tools.documents.base import Document, Heading, outlined, unusable, whole
+from citeproof.tools.documents.base import (
+    BOLD,
+    Document,
+    Heading,
+    name_of_bold,
+    outlined,
+    unusable,
+    whole,
+)
 from citeproof.tools.documents.encodings import decode, decode_any
 from citeproof.tools.documents.markdown_html import without_html
 from citeproof.tools.documents.pipe_tables import write_out_tables
@@ -32,6 +40,8 @@ _EMPHASIS = re.compile(
     r"|(?<![\w_\\])(?P<lines>_{1,3})(?=[^\s_])(?P<told>[^_\n]*[^\s_])(?P=lines)(?![\w_])"
 )
 """Emphasised words, and inline code, which may contain the same marks."""
+_BOLD = re.compile(r"(\*\*|__)(?=[^\s*_])(?P<said>[^*_]*[^\s*_])\1[ \t]*\\?")
+"""Matches a line that is all bold, up to the break after it."""
 _FIX = "Open it in Jupyter and save it again."
 _MOST_OUTPUT = 2_000
 """Maximum characters of a cell's output; a longer one is data rather than text."""
@@ -50,7 +60,8 @@ def read_markdown(data: bytes, path: Path) -> Document:
     main = next((name for *_, level, name in headings if level == 1 and name), "")
     title = named[1] if named else main
     terms, kept = outline(text, rows)
-    headings = sorted([*headings, *(term for term in terms if term[0] >= begin)])
+    inner = [*terms, *_bold_headings(raw, text)]
+    headings = sorted([*headings, *(one for one in inner if one[0] >= begin)])
     return outlined(path, text, headings, kept, title=title, problems=problems, begin=begin)
 
 
@@ -101,6 +112,23 @@ def _markdown_headings(text: str, begin: int) -> list[Heading]:
             above, above_at = (line if fresh and "|" not in line else ""), place
         place += len(line) + 1
     return found
+
+
+def _bold_headings(raw: str, text: str) -> Iterator[Heading]:
+    """Yield the sections that bold lines begin, by their place in the text without emphasis.
+
+    The lines stay in the text, since they may be statements.
+    """
+    place, above = 0, ""
+    for line, is_code in _lines(raw):
+        bold = None if is_code or above.strip() else _BOLD.fullmatch(line)
+        above = line
+        if bold is None:
+            continue
+        found = re.compile(rf"^{re.escape(bold['said'])}", re.MULTILINE).search(text, place)
+        if found:
+            place = found.end()
+            yield found.start(), found.start(), BOLD, name_of_bold(bold["said"])
 
 
 def _plain(heading: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from citeproof.tools.documents.base import TERM, Heading
+from citeproof.tools.documents.base import BOLD, TERM, Heading, name_of_bold
 from citeproof.tools.documents.letters import SOFT
 from citeproof.tools.documents.tables import Grid
 
@@ -92,6 +92,14 @@ class Pieces:
         """Mark the text added since `start` as a heading."""
         if name := " ".join(self.since(start).split()):
             self._headings.append((start, self._length, level, name))
+
+    def bold_line(self, start: int) -> None:
+        """Begin a section with the line since `start`, which is all bold.
+
+        Its words stay in the text, since it may be a statement.
+        """
+        name = name_of_bold(" ".join(self.since(start).split()))
+        self._headings.append((start, start, BOLD, name))
 
     def term(self, start: int, name: str, depth: int = 0) -> None:
         """Mark the text from `start` on as belonging to the term `name`; "" ends the term."""

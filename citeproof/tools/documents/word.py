@@ -125,6 +125,12 @@ def _is_set(run: Any, name: str) -> bool:
     return found is not None and found.get(_W + "val", "1") not in _OFF
 
 
+def _is_bold(paragraph: Any) -> bool:
+    """Return whether all words of a paragraph are in bold."""
+    runs = [run for run in paragraph.iter(_W + "r") if (run.findtext(_W + "t") or "").strip()]
+    return bool(runs) and all(_is_set(run, "b") for run in runs)
+
+
 def _is_raised(text: Any) -> bool:
     return _value(text.getparent().find(f"{_W}rPr/{_W}vertAlign")) == "superscript"
 
@@ -212,6 +218,8 @@ class _Writer:
         pieces.mark("")
         if is_heading:
             pieces.heading(start, level)
+        elif not listed and not label and _is_bold(paragraph):
+            pieces.bold_line(start)
         pieces.end_line("\n" if listed else "\n\n")
         self._aside(paragraph)
 

@@ -90,6 +90,22 @@ def test_headings_of_notes_head_no_section() -> None:
     assert (passage.title, passage.text) == ("Oil", "It burns.\n\nTip\n\nFilter it.")
 
 
+def test_bold_paragraphs_head_the_sections_of_a_page() -> None:
+    page = f"""
+    <p><b>How long does oil keep?</b></p><p>Two years. {STORY}</p>
+    <p><a name=q2></a><strong>May I mix oils?</strong><br></p><p>No. {STORY}</p>
+    <div><b>Never light it indoors.</b></div><p>It smells. {STORY}</p>
+    <p><b>Note:</b> this is <b>no</b> heading.</p><ul><li><p><b>Nor this</b></p></ul>"""
+    found = passages(page)
+    assert (found[0].text[:38], found[-1].text[-31:]) == (
+        "How long does oil keep?\n\nTwo years. Se",
+        "this is no heading.\n\n- Nor this",
+    )
+    below = [p.title.partition(" – ")[2] for p in found]
+    assert list(dict.fromkeys(below)) == ["", "How long does oil keep?", "May I mix oils?"]
+    assert not below[-1]
+
+
 @pytest.mark.parametrize("title", ["Oil", "Oil — The keeper's manual", "OIL  "])
 def test_a_title_is_not_said_twice(title: str) -> None:
     (passage,) = passages(f"<title>{title}</title><h1>Oil</h1><p>It burns.</p>")

@@ -113,6 +113,37 @@ def test_html_in_markdown_is_read_as_it_is_shown(raw: str, read: str) -> None:
     assert passage.text == read
 
 
+def test_bold_lines_of_markdown_head_sections() -> None:
+    raw = f"""# Handbook
+**How do I register?**
+Ask at the desk. {STORY}
+
+**Dr. Anna Bell**
+
+__Head of research__
+She leads the lab. {STORY}
+
+- **No heading** in a list
+
+**No heading** at all
+
+```
+**Nor this**
+```
+
+**Never smoke here.**
+
+{STORY}"""
+    found = passages(raw, "handbook.md")
+    assert list(dict.fromkeys(p.title for p in found)) == [
+        "Handbook",
+        "Handbook – Head of research",
+    ]
+    parts = {part.headings: part.text[part.start : part.end] for part in read(raw, "h.md").parts}
+    assert parts["Dr. Anna Bell",].strip() == "Dr. Anna Bell"
+    assert "**" not in found[0].text
+
+
 def test_an_unclosed_comment_in_markdown_is_told() -> None:
     document = read("It rained.\n\n<!-- It snowed.", "a.md")
     assert [p.text for p in cut(document)] == ["It rained."]

@@ -72,6 +72,22 @@ def test_headings_paragraphs_and_tables() -> None:
     assert rest[-1].text.endswith("- rye\n\nsheep | forty")
 
 
+def test_a_bold_paragraph_heads_a_section() -> None:
+    document = docx.Document()
+    document.add_heading("Handbook", 1)
+    for line in ("Opening hours", "Dr. Anna Bell", "Never smoke here."):
+        bold = document.add_paragraph().add_run(line)
+        bold.bold = True
+        document.add_paragraph(STORY)
+    half = document.add_paragraph("Half of this ")
+    half.add_run("is bold").bold = True
+    found = cut(document)
+    titles = dict.fromkeys(p.title.partition(" – ")[2] for p in found)
+    assert list(titles) == ["", "Opening hours", "Dr. Anna Bell"]
+    assert all(line in text(document) for line in titles)
+    assert found[-1].title == "Handbook"
+
+
 def test_tracked_changes_content_controls_and_hidden_text() -> None:
     document = docx.Document()
     paragraph = document.add_paragraph("The deposit is ")
