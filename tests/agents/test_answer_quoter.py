@@ -119,8 +119,18 @@ async def test_the_sentence_that_surely_answers_is_the_answer() -> None:
         (AnswerQuoter(answers(text="follows")), "Who begins?"),
         (AnswerQuoter(answers(text="youngest")), "Does the youngest begin?"),
         (AnswerQuoter(answers(text="youngest")), "Why does Mia begin?"),
+        (AnswerQuoter(answers(text="youngest")), "How many players begin?"),
     ],
-    ids=["unsure", "off", "a list", "a heading", "an announcement", "yes or no", "why"],
+    ids=[
+        "unsure",
+        "off",
+        "a list",
+        "a heading",
+        "an announcement",
+        "yes or no",
+        "why",
+        "no number",
+    ],
 )
 async def test_no_other_sentence_is_quoted(quoter: AnswerQuoter, question: str) -> None:
     assert await quoter(who(question)) == {}

@@ -49,6 +49,10 @@ async def quote(given: Any, *sentences: str, **parameters: Any) -> Draft | None:
     return update.get("draft")
 
 
+async def test_a_sentence_without_a_number_does_not_tell_how_many() -> None:
+    assert await quote(in_doubt(question="How many treaties did they ratify?")) is None
+
+
 async def test_a_claim_in_doubt_becomes_the_sentence_that_answers() -> None:
     draft = await quote(in_doubt())
     assert draft is not None

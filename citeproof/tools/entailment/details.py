@@ -16,7 +16,7 @@ _TEENS = "fifteen sixteen seventeen eighteen nineteen twenty"
 _TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
 NUMBER_WORDS = f"{_UNITS} {_TEENS} {_TENS}".split()
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_VALUES = (
+NUMBER_VALUES = (
     {word: str(value) for value, word in enumerate(f"{_UNITS} {_TEENS}".split())}
     | {word: str(10 * value) for value, word in enumerate(_TENS.split(), start=3)}
     | {word: str(value) for value, word in enumerate(_ORDINALS.split(), start=1)}
@@ -108,12 +108,14 @@ def _numbers(text: str) -> dict[str, str]:
     """Map numbers as written to their values in figures."""
     found = {figure.strip(".,"): _value(figure) for figure in _FIGURE.findall(text)}
     words = re.findall(r"[A-Za-z]+", text)
-    return found | {word: _VALUES[low] for word in words if (low := word.lower()) in _VALUES}
+    return found | {
+        word: NUMBER_VALUES[low] for word in words if (low := word.lower()) in NUMBER_VALUES
+    }
 
 
 def _count(found: re.Match[str]) -> tuple[str, str]:
     """Return the value of a number and the beginning of what it counts."""
-    return _VALUES.get(found[1].lower(), found[1]), found[2][:4]
+    return NUMBER_VALUES.get(found[1].lower(), found[1]), found[2][:4]
 
 
 def _value(figure: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import heading_above
 from citeproof.tools.entailment import Entailment, Pair, halfway, question_hypothesis
+from citeproof.tools.questions.numbers import lacks_number
 from citeproof.tools.questions.parts import asks_yes_or_no, name_topic
 from citeproof.types import Claim, Passage
 
@@ -39,7 +40,8 @@ async def find_answered(
     A part may be answered by one claim, or by all proved claims together. It may also be answered
     by the sentence that proves a claim, or surely by both together, if the claim comes close: asked
     who was appointed in 1950, a writer leaves the year out. (Of twelve answers whose claims were
-    judged to miss the question, the sentence accepts two, and both do answer it.)
+    judged to miss the question, the sentence accepts two, and both do answer it.) A part that asks
+    how many needs a number.
 
     Args:
         answerability: Scores a text and a question.
@@ -72,6 +74,8 @@ async def find_answered(
     ]
     alone = [text([claim], claim.text) for claim in (*proved, *failed)]
     texts = list(dict.fromkeys([*alone, *whole, *(one for some in quoted for one in some[1:])]))
+    cited = (citation.sentence for claim in proved for citation in claim.citations)
+    stated = " ".join([*(claim.text for claim in proved), *cited])
     won, lost = list[bool](), list[bool]()
     limit = answerability.threshold
     for part, row in zip(parts, await score_answers(answerability, parts, texts), strict=True):
@@ -79,10 +83,13 @@ async def find_answered(
         own = [*alone[: len(proved)], *whole]
         near = [some for claim, *some in quoted if scores[claim] >= limit / 2]
         won.append(
-            any(scores[one] >= limit for one in own)
-            or any(scores[said] >= limit for said, _ in near)
-            or any(scores[both] >= halfway(limit) for _, both in near)
-            or any(_settles(claim.text, part) for claim in proved)
+            not lacks_number(stated, part)
+            and (
+                any(scores[one] >= limit for one in own)
+                or any(scores[said] >= limit for said, _ in near)
+                or any(scores[both] >= halfway(limit) for _, both in near)
+                or any(_settles(claim.text, part) for claim in proved)
+            )
         )
         lost.append(any(scores[one] >= limit for one in alone[len(proved) :]))
     return won, lost

@@ -52,6 +52,22 @@ async def test_claim_and_sentence_may_surely_answer_together(
     assert found == ([answered], [False])
 
 
+@pytest.mark.parametrize(
+    ("question", "said", "answered"),
+    [
+        ("How many presidents did Noble make?", "Noble made some presidents.", False),
+        ("How many presidents did Noble make?", "Noble made two presidents.", True),
+        ("How many did Noble make in 1950?", "In 1950 Noble made one of the presidents.", False),
+        ("In how many years did Noble do it?", "Noble did it in both years.", True),
+        ("Who asked how many there are?", "Noble did.", True),
+    ],
+)
+async def test_how_many_is_answered_by_a_number(question: str, said: str, answered: bool) -> None:
+    model = TableEntailment(lambda *_: 0.9)
+    found = await find_answered(model, [question], [claim(said)], {"a": UNTITLED})
+    assert found == ([answered], [False])
+
+
 async def test_the_sentence_behind_a_claim_that_failed_answers_nothing() -> None:
     model = TableEntailment(lambda text, _: 0.9 if SENTENCE in text else 0.3)
     said = [claim("It was Noble.", "unsupported")]
