@@ -16,7 +16,7 @@ from citeproof.tools.citations.quotes import Quote, quotes_in
 from citeproof.tools.entailment import Entailment, halfway
 from citeproof.tools.entailment.details import missing_code, missing_details
 from citeproof.tools.questions.answering import score_answers
-from citeproof.tools.questions.numbers import lacks_number
+from citeproof.tools.questions.numbers import lacks_number_or_time
 from citeproof.tools.questions.parts import question_parts
 from citeproof.tools.questions.wording import tells_how
 from citeproof.tools.sentences import LIST_ITEM, ROW, Span, split
@@ -131,7 +131,7 @@ class Quoter(Node):
             return len(added & content(quote.text)) >= _LEAST_SAID * len(added)
 
         def answers(quote: Quote, score: float) -> bool:
-            if self._judge is not None and lacks_number(quote.text, question):
+            if self._judge is not None and lacks_number_or_time(quote.text, question):
                 return False
             if is_failed and self._judge is not None and ROW.match(quote.text):
                 return score >= limit

@@ -120,6 +120,7 @@ async def test_the_sentence_that_surely_answers_is_the_answer() -> None:
         (AnswerQuoter(answers(text="youngest")), "Does the youngest begin?"),
         (AnswerQuoter(answers(text="youngest")), "Why does Mia begin?"),
         (AnswerQuoter(answers(text="youngest")), "How many players begin?"),
+        (AnswerQuoter(answers(text="youngest")), "When do the players begin?"),
     ],
     ids=[
         "unsure",
@@ -130,6 +131,7 @@ async def test_the_sentence_that_surely_answers_is_the_answer() -> None:
         "yes or no",
         "why",
         "no number",
+        "no time",
     ],
 )
 async def test_no_other_sentence_is_quoted(quoter: AnswerQuoter, question: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import heading_above
 from citeproof.tools.entailment import Entailment, Pair, halfway, question_hypothesis
-from citeproof.tools.questions.numbers import lacks_number
+from citeproof.tools.questions.numbers import lacks_number_or_time
 from citeproof.tools.questions.parts import asks_yes_or_no, name_topic
 from citeproof.types import Claim, Passage
 
@@ -41,7 +41,7 @@ async def find_answered(
     by the sentence that proves a claim, or surely by both together, if the claim comes close: asked
     who was appointed in 1950, a writer leaves the year out. (Of twelve answers whose claims were
     judged to miss the question, the sentence accepts two, and both do answer it.) A part that asks
-    how many needs a number.
+    how many or when needs a number or a time.
 
     Args:
         answerability: Scores a text and a question.
@@ -83,7 +83,7 @@ async def find_answered(
         own = [*alone[: len(proved)], *whole]
         near = [some for claim, *some in quoted if scores[claim] >= limit / 2]
         won.append(
-            not lacks_number(stated, part)
+            not lacks_number_or_time(stated, part)
             and (
                 any(scores[one] >= limit for one in own)
                 or any(scores[said] >= limit for said, _ in near)

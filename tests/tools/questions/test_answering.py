@@ -60,9 +60,15 @@ async def test_claim_and_sentence_may_surely_answer_together(
         ("How many did Noble make in 1950?", "In 1950 Noble made one of the presidents.", False),
         ("In how many years did Noble do it?", "Noble did it in both years.", True),
         ("Who asked how many there are?", "Noble did.", True),
+        ("When did Noble do it in 1950?", "Noble did it for his president.", False),
+        ("When did Noble do it in 1950?", "Noble did it when Kintner left.", True),
+        ("When did Noble do it in 1950?", "Noble did it last Tuesday.", True),
+        ("When Noble left, who came?", "Kintner came.", True),
     ],
 )
-async def test_how_many_is_answered_by_a_number(question: str, said: str, answered: bool) -> None:
+async def test_how_many_and_when_need_a_number_and_a_time(
+    question: str, said: str, answered: bool
+) -> None:
     model = TableEntailment(lambda *_: 0.9)
     found = await find_answered(model, [question], [claim(said)], {"a": UNTITLED})
     assert found == ([answered], [False])
