@@ -21,6 +21,8 @@ _NUMBERED = re.compile(
 _LABELLED = re.compile(
     r"(?:chapter|section|part|article|appendix|annex|kapitel|abschnitt|artikel|anhang|§)\s", re.I
 )
+_CAPITALS = re.compile(r"(?=.*[A-ZÀ-Þ]{3})[A-ZÀ-Þ][A-ZÀ-Þ\d ,'’&/()-]*")
+_SENTENCE = re.compile(r"[\w)][.!?]\s")
 _MOST_WORDS = 12
 """Maximum length of a heading, in words."""
 _MOST_TITLE = 20
@@ -38,8 +40,8 @@ _BLANKS = re.compile(r"[*`_]")
 def read_text(data: bytes, path: Path) -> Document:
     """Read plain text. Underlined lines are headings, and so are numbered lines that stand alone.
 
-    A short first line that stands alone is the title, even if the authors stand between it and the
-    text.
+    So are lines in capitals, alone or above indented text, as in manual pages. A short first line
+    that stands alone is the title, even if the authors stand between it and the text.
     """
     raw, problems = decode_any(data, path)
     text, rows = write_out_tables((line, False) for line in raw.split("\n"))
@@ -74,9 +76,14 @@ def text_outline(
             elif (
                 not below.strip()
                 and (level := _numbered_level(said))
+                and (said == line.rstrip() or _LABELLED.match(said))  # else an item of a list
                 and _has_text(lines, number + 1)
             ):
                 found.append((place, place + len(line), level, said))
+            elif _CAPITALS.fullmatch(line.rstrip()) and (
+                below[:1].isspace() if below.strip() else _has_text(lines, number + 1)
+            ):
+                found.append((place, place + len(line), 1, said))
     terms, kept = outline(text, rows)
     return sorted([*found, *terms]), kept
 
@@ -88,7 +95,8 @@ def _numbered_level(line: str) -> int:
     if not match or (ended and not _LABELLED.match(line)):
         return 0
     rest = line[match.end() :].strip()
-    if not _LABELLED.match(line) and (not rest[:1].isupper() or not any(map(str.isalpha, rest))):
+    is_name = rest[:1].isupper() and any(map(str.isalpha, rest)) and not _SENTENCE.search(rest)
+    if not is_name and not _LABELLED.match(line):
         return 0
     return min(1 + match[1].count("."), 6)
 
@@ -196,20 +204,27 @@ def _joined(stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _list_end(lines: list[str], first: int) -> int:
-    """Return the number of the line after the list that begins at `first`."""
+    """Return the number of the line after the list that begins at `first`.
+
+    After a blank line, only an item, or a line that is indented more than the first one, belongs to
+    the list: in a manual page, all lines are indented.
+    """
     if first >= len(lines) or not LIST_ITEM.match(lines[first]):
         return first
-    number = end = first
-    while number < len(lines):
+    depth = _indent(lines[first])
+    end = first
+    for number in range(first, len(lines)):
         line = lines[number]
-        if LIST_ITEM.match(line) or (line[:1].isspace() and line.strip()):
+        if line.strip():
+            if end < number and _indent(line) <= depth and not LIST_ITEM.match(line):
+                break
             end = number + 1
-        elif line.strip() and end < number:
-            break
-        elif line.strip():
-            end = number + 1
-        number += 1
     return end
+
+
+def _indent(line: str) -> int:
+    line = line.expandtabs()
+    return len(line) - len(line.lstrip())
 
 
 def _paragraph(lines: list[str], number: int) -> int:

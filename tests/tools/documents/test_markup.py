@@ -55,10 +55,27 @@ def test_the_first_line_of_plain_text_may_be_its_title(begins: str, title: str) 
         "1. first of a list",
         "1881",
         "I went home",
+        "3. Offset of the clock (in seconds). [2.8e+04]",
+        "OK 12",
+        "    10. Remote poll [10]",
     ],
 )
 def test_other_lines_of_plain_text_are_no_headings(line: str) -> None:
     assert titles(f"Once.\n\n{STORY}\n\n{line}\n\n{STORY}\n", "jargon.txt") == ["jargon"]
+
+
+def test_lines_in_capitals_head_the_sections_of_a_manual_page() -> None:
+    indented = f"     {STORY}"
+    items = "\n".join(f"           •   Mode {n} is for the keeper." for n in range(3))
+    page = (
+        f"OIL(1)\n\nNAME\n     oil\n\nSEE ALSO & MORE\n{indented}\n     A mode is one of:\n\n"
+        f"{items}\n\n{indented}\n\n     OPTIONS\n{indented}\n\nEND USE\n\n{STORY}\n\nGO.\n\nHALT\n\n"
+    )
+    assert titles(page, "oil.txt") == [
+        "OIL(1) – NAME",
+        "OIL(1) – SEE ALSO & MORE",
+        "OIL(1) – END USE",
+    ]
 
 
 @pytest.mark.parametrize("name", ["a.md", "a.txt", "a.rst"])
