@@ -69,7 +69,8 @@ def test_lines_in_capitals_head_the_sections_of_a_manual_page() -> None:
     items = "\n".join(f"           •   Mode {n} is for the keeper." for n in range(3))
     page = (
         f"OIL(1)\n\nNAME\n     oil\n\nSEE ALSO & MORE\n{indented}\n     A mode is one of:\n\n"
-        f"{items}\n\n{indented}\n\n     OPTIONS\n{indented}\n\nEND USE\n\n{STORY}\n\nGO.\n\nHALT\n\n"
+        f"{items}\n\n{indented}\n\n     OPTIONS\n{indented}\n\nEND USE\n\n{STORY}\n\n"
+        "GO.\n\nHALT\n\n"
     )
     assert titles(page, "oil.txt") == [
         "OIL(1) – NAME",
