@@ -45,6 +45,8 @@ _PERMALINKS = {"¶", "#", "§", "🔗", "\uf0c1"}
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _COUNTS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 """Type of a list → the form of its numbers, as Word names it."""
+_FEWEST_LINKS = 3
+"""Links of a table of contents."""
 _CELL = 1200
 """Maximum characters of a table cell; a table with a longer one lays out the page."""
 
@@ -65,7 +67,18 @@ def _is_navigation(tag: Any) -> bool:
     if tag.tag not in {"div", "ul", "ol", "dl", "table", "section", "aside", "p", "header"}:
         return False
     names = {*tag.get("class", "").lower().split(), tag.get("id", "").lower()}
-    return bool(names & _NAVIGATION)
+    return bool(names & _NAVIGATION) or (tag.tag in {"ul", "ol"} and _is_contents(tag))
+
+
+def _is_contents(items: Any) -> bool:
+    """Return whether a list consists of links to places on its own page."""
+    links = items.findall(".//a")
+    linked = "".join("".join(link.itertext()) for link in links)
+    return (
+        len(links) >= _FEWEST_LINKS
+        and all(link.get("href", "").startswith("#") for link in links)
+        and "".join(linked.split()) == "".join("".join(items.itertext()).split())
+    )
 
 
 def _is_permalink(tag: Any) -> bool:

@@ -85,6 +85,14 @@ def test_the_pieces_of_a_long_list_are_named_for_what_introduces_it() -> None:
     )
 
 
+def test_a_list_of_links_to_its_own_page_is_left_out() -> None:
+    links = "".join(f'<li><a href="#q{n}">Question {n}?</a></li>' for n in range(3))
+    assert text(f"<ol>{links}</ol><p>Yes.</p>") == "Yes."
+    assert text(f"<ol>{links}</ol>").startswith("1. Question 0?")
+    others = links.replace("#q2", "b.html"), links.replace("</li>", " (new)</li>")
+    assert all(text(f"<ol>{one}</ol><p>Yes.</p>") != "Yes." for one in others)
+
+
 def test_headings_of_notes_head_no_section() -> None:
     (passage,) = passages("<h1>Oil</h1><p>It burns.</p><h3>Tip</h3><p>Filter it.</p>")
     assert (passage.title, passage.text) == ("Oil", "It burns.\n\nTip\n\nFilter it.")
