@@ -67,18 +67,25 @@ def _is_navigation(tag: Any) -> bool:
     if tag.tag not in {"div", "ul", "ol", "dl", "table", "section", "aside", "p", "header"}:
         return False
     names = {*tag.get("class", "").lower().split(), tag.get("id", "").lower()}
-    return bool(names & _NAVIGATION) or (tag.tag in {"ul", "ol"} and _is_contents(tag))
+    return bool(names & _NAVIGATION) or _is_contents(tag)
 
 
-def _is_contents(items: Any) -> bool:
-    """Return whether a list consists of links to places on its own page."""
-    links = items.findall(".//a")
-    linked = "".join("".join(link.itertext()) for link in links)
-    return (
-        len(links) >= _FEWEST_LINKS
-        and all(link.get("href", "").startswith("#") for link in links)
-        and "".join(linked.split()) == "".join("".join(items.itertext()).split())
-    )
+def _is_contents(block: Any) -> bool:
+    """Return whether a block consists of links to places on its own page."""
+    links = 0
+    for tag in block.iter():
+        is_link = tag.tag == "a" and tag.get("href", "").startswith("#")
+        links += is_link
+        if tag.text and tag.text.strip() and not is_link and not _is_linked(tag):
+            return False
+        if tag is not block and tag.tail and tag.tail.strip() and not _is_linked(tag):
+            return False
+    return links >= _FEWEST_LINKS
+
+
+def _is_linked(tag: Any) -> bool:
+    """Return whether a tag stands in a link to a place on its own page."""
+    return any(link.get("href", "").startswith("#") for link in tag.iterancestors("a"))
 
 
 def _is_permalink(tag: Any) -> bool:
