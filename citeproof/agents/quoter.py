@@ -16,7 +16,7 @@ from citeproof.tools.citations.quotes import Quote, quotes_in
 from citeproof.tools.entailment import Entailment, halfway
 from citeproof.tools.entailment.details import missing_code, missing_details
 from citeproof.tools.questions.answering import score_answers
-from citeproof.tools.questions.numbers import lacks_number_or_time
+from citeproof.tools.questions.kinds import lacks_number_or_time
 from citeproof.tools.questions.parts import question_parts
 from citeproof.tools.questions.wording import tells_how
 from citeproof.tools.sentences import LIST_ITEM, ROW, Span, split

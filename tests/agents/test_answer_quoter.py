@@ -138,6 +138,16 @@ async def test_no_other_sentence_is_quoted(quoter: AnswerQuoter, question: str) 
     assert await quoter(who(question)) == {}
 
 
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [("Laptops are replaced every year.", False), ("Ask Mia in IT for it.", True)],
+)
+async def test_who_is_answered_by_a_person(text: str, quoted: bool) -> None:
+    passage = Passage(id="it", title="Handbook", text=text)
+    given = asked("Who replaces my laptop?", passages=[passage], long_term=["it"])
+    assert bool(await AnswerQuoter(answers(text=text))(given)) is quoted
+
+
 MIA, SHE = "Mia begins the first turn.", "She is the youngest of all."
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import heading_above
 from citeproof.tools.entailment import Entailment, Pair, halfway, question_hypothesis
-from citeproof.tools.questions.numbers import lacks_number_or_time
+from citeproof.tools.questions.kinds import lacks_number_or_time
 from citeproof.tools.questions.parts import asks_yes_or_no, name_topic
 from citeproof.types import Claim, Passage
 
