@@ -94,16 +94,16 @@ def _is_permalink(tag: Any) -> bool:
 
 
 def _is_bold(tag: Any) -> bool:
-    """Return whether all words of a paragraph are in bold."""
-    outside = [tag.text, *(child.tail for child in tag)]
-    parts = [
-        child for child in tag if isinstance(child.tag, str) and "".join(child.itertext()).strip()
-    ]
-    return (
-        bool(parts)
-        and all(child.tag in {"b", "strong"} for child in parts)
-        and not any(text and text.strip() for text in outside)
-    )
+    """Return whether all words of a paragraph are in bold; it may contain anchors and breaks."""
+    is_bold = False
+    for child in tag:
+        if child.tag in {"b", "strong"}:
+            is_bold = True
+        elif len(child) or (child.text and child.text.strip()):
+            return False
+        if child.tail and child.tail.strip():
+            return False
+    return is_bold and not (tag.text and tag.text.strip())
 
 
 class Writer:

@@ -36,7 +36,6 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 """A date, or a word that tells when something happens."""
-
 _WHO = re.compile(r"\s*(?:(?:to|for|by|with|from|of|under)\s+)?who(?:m|se)?\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]+")
 _PEOPLE = """
