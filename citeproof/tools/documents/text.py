@@ -23,6 +23,8 @@ _LABELLED = re.compile(
 )
 _CAPITALS = re.compile(r"(?=.*[A-ZÀ-Þ]{3})[A-ZÀ-Þ][A-ZÀ-Þ\d ,'’&/()-]*")
 _SENTENCE = re.compile(r"[\w)][.!?]\s")
+_HYPHENATED = re.compile(r"(?<=[a-zß-ÿ])\u2010\n[ \t]*(?=[a-zß-ÿ])")
+"""Where a manual page cuts a word; an ordinary hyphen may belong to the word."""
 _MOST_WORDS = 12
 """Maximum length of a heading, in words."""
 _MOST_TITLE = 20
@@ -44,6 +46,7 @@ def read_text(data: bytes, path: Path) -> Document:
     that stands alone is the title, even if the authors stand between it and the text.
     """
     raw, problems = decode_any(data, path)
+    raw = _HYPHENATED.sub("", raw)
     text, rows = write_out_tables((line, False) for line in raw.split("\n"))
     headings, kept = text_outline(text, rows)
     title = path.stem

@@ -64,6 +64,12 @@ def test_other_lines_of_plain_text_are_no_headings(line: str) -> None:
     assert titles(f"Once.\n\n{STORY}\n\n{line}\n\n{STORY}\n", "jargon.txt") == ["jargon"]
 
 
+def test_the_words_that_a_manual_page_cuts_are_joined() -> None:
+    page = "The op\u2010\n     tion -l is well-\n     known in Saint\u2010\n     Malo."
+    [passage] = passages(page, "oil.txt")
+    assert passage.text == "The option -l is well-\n     known in Saint\u2010\n     Malo."
+
+
 def test_lines_in_capitals_head_the_sections_of_a_manual_page() -> None:
     indented = f"     {STORY}"
     items = "\n".join(f"           •   Mode {n} is for the keeper." for n in range(3))
