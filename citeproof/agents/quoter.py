@@ -131,8 +131,6 @@ class Quoter(Node):
             return len(added & content(quote.text)) >= _LEAST_SAID * len(added)
 
         def answers(quote: Quote, score: float) -> bool:
-            if self._judge is not None and lacks_number_or_time(quote.text, question):
-                return False
             if is_failed and self._judge is not None and ROW.match(quote.text):
                 return score >= limit
             if is_far:
@@ -147,6 +145,8 @@ class Quoter(Node):
         if _sums_up(added, passage) or (is_failed and len(content(claim)) < _SHORT):
             return None
         quotes = list(_useful(passage, claim, accepted))
+        if self._judge is not None:
+            quotes = [one for one in quotes if not lacks_number_or_time(one.text, question)]
         if not is_failed:
             quotes = [quote for quote in quotes if quote.is_statement]
         scores = await self._scores(question, [quote.premise for quote in quotes])

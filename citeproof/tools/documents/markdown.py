@@ -119,16 +119,13 @@ def _bold_headings(raw: str, text: str) -> Iterator[Heading]:
 
     The lines stay in the text, since they may be statements.
     """
-    place, above = 0, ""
+    lines, place, above = f"\n{text}", 0, ""
     for line, is_code in _lines(raw):
         bold = None if is_code or above.strip() else _BOLD.fullmatch(line)
         above = line
-        if bold is None:
-            continue
-        found = re.compile(rf"^{re.escape(bold['said'])}", re.MULTILINE).search(text, place)
-        if found:
-            place = found.end()
-            yield found.start(), found.start(), BOLD, name_of_bold(bold["said"])
+        if bold and (found := lines.find(f"\n{bold['said']}", place)) >= 0:
+            place = found + 1
+            yield found, found, BOLD, name_of_bold(bold["said"])
 
 
 def _plain(heading: str) -> str:
