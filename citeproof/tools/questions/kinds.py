@@ -52,7 +52,7 @@ _PERSON = re.compile(
 
 
 def lacks_number_or_time(answer: str, question: str) -> bool:
-    """Whether a question asks how many or when, and the answer tells neither in its own words.
+    """Whether a question asks how many or when, and the answer adds no number or time.
 
     To a model, "Some Huguenots settled in Bedfordshire" answers how many did (0.95). Of 282 such
     questions of NQ, SQuAD and ASQA, three have answers without a number, and of 662 that ask when,
