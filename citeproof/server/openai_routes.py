@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -89,7 +89,9 @@ class ChatMessage(Message):
         if not isinstance(content, list):
             return content or ""
         try:
-            return "\n".join(part["text"] for part in content if part["type"] == "text")
+            if others := {str(part["type"]) for part in content} - {"text"}:
+                raise ValueError(f"only text is read; leave out {', '.join(sorted(others))}")
+            return "\n".join(part["text"] for part in content)
         except (KeyError, TypeError) as error:
             raise ValueError("each part needs a type, and the type text a text") from error
 
@@ -99,6 +101,8 @@ class ChatBody(BaseModel):
 
     model: str
     messages: list[ChatMessage]
+    n: Literal[1] | None = 1
+    """Number of answers."""
     stream: bool = False
     stream_options: dict[str, Any] | None = None
     max_tokens: int | None = None

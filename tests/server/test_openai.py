@@ -113,6 +113,15 @@ def test_a_part_that_is_none_is_refused(ai: Any, part: Any) -> None:
         ai.chat.completions.create(model="vtg", messages=[{"role": "user", "content": [part]}])
 
 
+def test_what_is_not_read_is_refused(ai: Any) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    asked = [{"role": "user", "content": [{"type": "text", "text": QUESTION}, picture]}]
+    with pytest.raises(openai.BadRequestError, match="only text is read; leave out image_url"):
+        ai.chat.completions.create(model="vtg", messages=asked)
+    with pytest.raises(openai.BadRequestError, match="n cannot be used: Input should be 1"):
+        ai.chat.completions.create(model="vtg", messages=ASKED, n=2)
+
+
 def test_errors_are_those_of_openai(ai: Any, url: str) -> None:
     with pytest.raises(openai.NotFoundError, match="There is no model 'gpt-9'"):
         ai.chat.completions.create(model="gpt-9", messages=ASKED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
 from citeproof.testing import TableEntailment
@@ -34,6 +36,14 @@ PREMISE = (
 )
 def test_whole_sentences_are_found(claim: str, found: bool) -> None:
     assert is_verbatim(PREMISE, claim) is found
+
+
+def test_accents_may_be_encoded_in_two_ways() -> None:
+    claim = "Łódź lies in the voivodeship of Łódź."
+    decomposed = unicodedata.normalize("NFD", claim)
+    assert decomposed != claim
+    assert is_verbatim(f"Title: Łódź\n{decomposed}", claim)
+    assert is_verbatim(f"Title: Łódź\n{claim}", decomposed)
 
 
 async def test_neither_model_of_a_cascade_is_asked_about_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -167,11 +168,13 @@ def depends_on_context(sentence: str) -> bool:
 def find_quote(text: str, passage: Passage) -> Quote | None:
     """Find the span of a passage that has exactly the words of a text, in order.
 
-    Case, spaces and punctuation do not count. None if the passage has no such span, or the text no
-    word.
+    Case, spaces, punctuation and how accents are encoded do not count. None if the passage has no
+    such span, or the text no word.
     """
-    wanted = [word.casefold() for word in words(text)]
-    said = [word.casefold() for word in words(passage.text)]
+    wanted, said = (
+        [unicodedata.normalize("NFC", word).casefold() for word in words(one)]
+        for one in (text, passage.text)
+    )
     for place in range(len(said) - len(wanted) + 1 if wanted else 0):
         if said[place : place + len(wanted)] == wanted:
             return _stretch(passage, place, place + len(wanted) - 1)

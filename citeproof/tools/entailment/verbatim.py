@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from citeproof.tools.sentences import split
 
@@ -15,13 +16,15 @@ _EDGES = " .,;:!?\"'“”‘’"
 def is_verbatim(premise: str, claim: str) -> bool:
     """Whether a claim is one sentence of a premise, or several consecutive ones.
 
-    Spaces, the case of its first letter and the punctuation at its ends do not count. A part of a
-    sentence is not enough: "the pier is 214 metres long" may follow "it is wrong that".
+    Spaces, the case of its first letter, the punctuation at its ends and how accents are encoded do
+    not count. A part of a sentence is not enough: "the pier is 214 metres long" may follow "it is
+    wrong that".
 
     Args:
         premise: Passages as `premise` in `base.py` joins them, or any text.
         claim: The claim, without citation marks.
     """
+    premise, claim = (unicodedata.normalize("NFC", text) for text in (premise, claim))
     said = claim.split()
     # Rejects most claims before anything is split into sentences.
     if len(said) < _FEWEST or " ".join(said).strip(_EDGES)[1:] not in " ".join(premise.split()):

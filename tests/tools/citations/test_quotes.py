@@ -57,6 +57,7 @@ def test_the_number_of_an_item_is_not_quoted() -> None:
     [
         ("ann lee  BUILT it", "“Ann Lee\nbuilt it,"),
         ('"Ann Lee built it, in 1871."', "“Ann Lee\nbuilt it, in 1871.”"),
+        ("Zoe\u0308 built", "Zoë built."),
         ("Ann built it", None),
         ("it built Lee Ann", None),
         ("in 187", None),
@@ -65,6 +66,6 @@ def test_the_number_of_an_item_is_not_quoted() -> None:
     ],
 )
 def test_a_quote_is_found_by_its_words(text: str, found: str | None) -> None:
-    source = passage("They say: “Ann Lee\nbuilt it, in 1871.” Nobody doubts it.")
+    source = passage("They say: “Ann Lee\nbuilt it, in 1871.” Zoë built.")
     quote = find_quote(text, source)
     assert (quote and source.text[quote.start : quote.end]) == found
