@@ -36,17 +36,26 @@ _UNSEEN = re.compile(
     re.IGNORECASE,
 )
 _NAVIGATION_ROLES = {"navigation", "search", "menu", "menubar"}
-_NAVIGATION = {
-    *("navheader", "navfooter", "toc", "contents", "toctree-wrapper", "sphinxsidebar", "related"),
-    *("breadcrumb", "breadcrumbs", "navbar", "sidebar-toc", "table-of-contents", "page-toc"),
-    *("genindex-jumpbox", "skip-link", "list-of-tables", "list-of-figures", "list-of-examples"),
+_NAVIGATION = {"navheader", "navfooter", "sphinxsidebar", "genindex-jumpbox", "skip-link"}
+"""Classes of navigation, whatever is in it."""
+_LISTS_OF_LINKS = {
+    *("toc", "contents", "toctree-wrapper", "related", "breadcrumb", "breadcrumbs", "navbar"),
+    *("sidebar-toc", "table-of-contents", "page-toc"),
+    *("list-of-tables", "list-of-figures", "list-of-examples"),
 }
+"""Classes of navigation if at least half of the words are in links: a tool that makes one page of a
+book writes whole chapters in a `toctree-wrapper`, and Doxygen the page's text in `contents`."""
+_MENU = re.compile(r"(?:^|[\s_-])(?:nav|navigation|menu|menubar)(?:$|[\s_-])", re.IGNORECASE)
+"""Matches classes of navigation if all words are in links: a restaurant has a menu too."""
 _PERMALINKS = {"¶", "#", "§", "🔗", "\uf0c1"}
+_WORD = re.compile(r"\w+")
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _COUNTS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 """Type of a list → the form of its numbers, as Word names it."""
 _FEWEST_LINKS = 3
 """Links of a table of contents."""
+_MOST_CONTENTS = 3
+"""Words that introduce a table of contents, with a colon; more introduce an enumeration."""
 _CELL = 1200
 """Maximum characters of a table cell; a table with a longer one lays out the page."""
 
@@ -66,12 +75,27 @@ def _is_navigation(tag: Any) -> bool:
         return True
     if tag.tag not in {"div", "ul", "ol", "dl", "table", "section", "aside", "p", "header"}:
         return False
-    names = {*tag.get("class", "").lower().split(), tag.get("id", "").lower()}
-    return bool(names & _NAVIGATION) or _is_contents(tag)
+    said = f"{tag.get('class', '')} {tag.get('id', '')}"
+    names = {*said.lower().split()}
+    if names & _NAVIGATION or _is_contents(tag):
+        return True
+    if names & _LISTS_OF_LINKS:
+        return _share_of_links(tag) >= 0.5
+    return bool(_MENU.search(said)) and _share_of_links(tag) == 1
+
+
+def _share_of_links(block: Any) -> float:
+    """Return the share of a block's words that are in links."""
+    links = (_count(link) for link in block.iter("a") if link.get("href"))
+    return sum(links) / (_count(block) or 1)
+
+
+def _count(tag: Any) -> int:
+    return sum(len(_WORD.findall(text)) for text in tag.itertext())
 
 
 def _is_contents(block: Any) -> bool:
-    """Return whether a block consists of links to places on its own page."""
+    """Return whether a block consists of links to places on its own page, and is no enumeration."""
     links = 0
     for tag in block.iter():
         is_link = tag.tag == "a" and tag.get("href", "").startswith("#")
@@ -80,7 +104,23 @@ def _is_contents(block: Any) -> bool:
             return False
         if tag is not block and tag.tail and tag.tail.strip() and not _is_linked(tag):
             return False
-    return links >= _FEWEST_LINKS
+    return links >= _FEWEST_LINKS and not _is_enumeration(block)
+
+
+def _is_enumeration(block: Any) -> bool:
+    """Return whether a block of links continues a sentence: "It supports these databases:".
+
+    "On this page:" introduces a table of contents.
+    """
+    if (above := block.getparent()) is not None and above.tag == "li":
+        return True  # its list has other text
+    while above is not None and block.getprevious() is None and not (above.text or "").strip():
+        block, above = above, above.getparent()
+    if (before := block.getprevious()) is None:
+        said = above.text if above is not None else ""
+    else:
+        said = before.tail if (before.tail or "").strip() else "".join(before.itertext())
+    return said.rstrip().endswith(":") and len(said.split()) > _MOST_CONTENTS
 
 
 def _is_linked(tag: Any) -> bool:

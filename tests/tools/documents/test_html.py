@@ -54,11 +54,18 @@ def test_what_a_reader_does_not_see_is_left_out(hidden: str) -> None:
 def test_the_way_to_other_pages_is_left_out_unless_there_is_nothing_else() -> None:
     ways = (
         "<div class='navheader'><table><tr><td>Prev</td><td>Next</td></tr></table></div>"
-        "<div class='toc'><dl class='toc'><dt>1. Oil</dt></dl></div>"
+        "<div class='toc'>Contents<dl class='toc'><dt><a href='1.html'>1. Oil</a></dt></dl></div>"
+        "<div id='global-nav'><a href='a.html'>Home</a> | <a href='b.html'>About</a></div>"
         "<div role='navigation'>Up</div>"
     )
     assert text(f"{ways}<p>The lamp burns oil.</p>") == "The lamp burns oil."
     assert "1. Oil" in text(ways)
+
+
+@pytest.mark.parametrize("name", ["toctree-wrapper", "contents", "main-menu"])
+def test_text_with_few_links_is_read_whatever_its_class(name: str) -> None:
+    page = f"<p>Seen.</p><div class='{name}'>The <a href='x.html'>lamp</a> burns oil.</div>"
+    assert text(page) == "Seen.\n\nThe lamp burns oil."
 
 
 def test_a_term_stays_with_its_definition() -> None:
@@ -92,6 +99,16 @@ def test_links_to_the_page_itself_are_left_out(block: str) -> None:
     assert "Question 0?" in text(f"<{block}>{links}</{block}>")
     others = links.replace("#q2", "b.html"), links.replace("</li>", " (new)</li>")
     assert all(text(f"<{block}>{one}</{block}><p>Yes.</p>") != "Yes." for one in others)
+
+
+def test_links_that_continue_a_sentence_are_read() -> None:
+    links = "".join(f'<li><a href="#{name}">{name}</a></li>' for name in ("Oil", "Gas", "Wax"))
+    said = "The lamp burns these things:"
+    blocks = f"<ul>{links}</ul>", f"<div><ul>{links}</ul></div>", f"<ul><li>{links}</li></ul>"
+    for block in blocks:
+        assert text(f"<p>{said}</p>{block}<p>Yes.</p>") == f"{said}\n\n- Oil\n- Gas\n- Wax\n\nYes."
+    assert text(f"<div>{said} <ul>{links}</ul></div>").endswith("- Wax")
+    assert text(f"<p>On this page:</p><ul>{links}</ul><p>Yes.</p>") == "On this page:\n\nYes."
 
 
 def test_headings_of_notes_head_no_section() -> None:
