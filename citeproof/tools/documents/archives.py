@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import posixpath
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,10 @@ _SMALL = 20 << 20
 """Unpacked bytes up to which any compression ratio is accepted."""
 _HEAD = 2048
 _XML = (".xml", ".rels", ".vml")
+_RELATIONS = "_rels/.rels"
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
+_USUAL = rb"http://schemas.openxmlformats.org/\1/2006/"
+"""The names that Office files have unless they are saved as "Strict Open XML"."""
 
 
 class Archive:
@@ -57,6 +62,20 @@ class Archive:
         for name in self.names if not has_doctypes else ():
             if name.endswith(_XML) and b"<!DOCTYPE" in self.read(name, _HEAD):
                 raise unusable(path, f"{name} declares a document type, which is not allowed", fix)
+        self.data = data
+        """The file; one that is saved as "Strict Open XML" is rewritten with the usual names."""
+        if _RELATIONS in self.names and _STRICT.search(self.read(_RELATIONS)):
+            self.data = self._renamed()
+            self._zip = zipfile.ZipFile(io.BytesIO(self.data))
+
+    def _renamed(self) -> bytes:
+        with zipfile.ZipFile(out := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as usual:
+            for name in self.names:
+                content = self.read(name)
+                if name.endswith(_XML):
+                    content = _STRICT.sub(_USUAL, content)
+                usual.writestr(name, content)
+        return out.getvalue()
 
     def read(self, name: str, most: int = -1) -> bytes:
         """Read a member, up to `most` bytes; by default all of it.

@@ -52,6 +52,7 @@ def read_html(data: bytes, path: Path) -> Document:
         raise MemoryError(str(error)) from error
     if any(error.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for error in parser.error_log):
         return _flat(markup, path, problems)
+    _bracket_readings(page)
     found = page.find(".//title")
     title = " ".join("".join(found.itertext()).split()) if found is not None else ""
     writer = Writer()
@@ -62,6 +63,13 @@ def read_html(data: bytes, path: Path) -> Document:
     text, headings, kept = writer.pieces.result()
     problems += _left_out(page, text)
     return outlined(path, text, headings, kept, title=title, problems=problems)
+
+
+def _bracket_readings(page: Any) -> None:
+    """Write what is shown above a word, such as how it is read, in brackets behind it."""
+    for tag in page.iter("rt"):
+        if tag.getparent().find("rp") is None and "".join(tag.itertext()).strip():
+            tag.text, tag.tail = f"({tag.text or ''}", f"){tag.tail or ''}"
 
 
 def _unclosed(markup: str) -> tuple[str, ...]:
@@ -81,20 +89,21 @@ def _left_out(page: Any, text: str) -> tuple[str, ...]:
     """Report a page that loses more than half of its words outside of links."""
     from lxml import etree
 
-    there = 0
+    there: list[str] = []
     walk = etree.iterwalk(page, events=("start", "end"))
     for event, tag in walk:
         if event == "end":
-            there += len((tag.tail or "").split())
+            there.append(tag.tail or "")
         elif tag.tag == "a" or tag.tag in CODE:  # tables of contents consist of links
             walk.skip_subtree()
         else:
-            there += len((tag.text or "").split())
-    left = there - len(text.split())
-    if left <= max(_MOST, there / 2):
+            there.append(tag.text or "")
+    words = len("".join(there).split())  # tags may divide words
+    left = words - len(text.split())
+    if left <= max(_MOST, words / 2):
         return ()
     return (
-        f"{left:,} of its {there:,} words outside of links were left out: menus, buttons, hidden",
+        f"{left:,} of its {words:,} words outside of links were left out: menus, buttons, hidden",
     )
 
 

@@ -133,7 +133,7 @@ def _plain(heading: str) -> str:
 
 
 def read_ipynb(data: bytes, path: Path) -> Document:
-    """Read a notebook: text, code and printed output, split at the headings of the text."""
+    """Read a notebook: text, code, printed output and errors, split at headings of the text."""
     try:
         book: Any = json.loads(decode(data, path))
         blocks = [block for cell in book["cells"] for block in _blocks(cell)]
@@ -151,6 +151,8 @@ def _blocks(cell: Any) -> list[str]:
     printed = []
     for output in cell.get("outputs", ()):
         said = _join(output.get("text") or output.get("data", {}).get("text/plain", ""))
+        if "ename" in output:
+            said = f"{output['ename']}: {output.get('evalue', '')}"
         if said.strip() and len(said) <= _MOST_OUTPUT and not said.startswith("<"):
             printed.append(f"```\n{said.strip()}\n```")
     return [f"```\n{source}\n```" if source.strip() else "", *printed]

@@ -47,7 +47,7 @@ def _workbook(data: bytes, path: Path) -> Document:
     empty: list[str] = []
     left, uncomputed = _MOST_CELLS, 0
     try:
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        book = openpyxl.load_workbook(io.BytesIO(archive.data), read_only=True, data_only=True)
         besides = chain(read_besides(archive), repeat(Besides()))
         for sheet, beside in zip(book.worksheets, besides, strict=False):
             sheet.reset_dimensions()  # the size in the file is often wrong

@@ -38,12 +38,12 @@ def read_pptx(data: bytes, path: Path) -> Document:
     """
     with MissingExtraError.unless_installed("office", "PowerPoint files cannot be read"):
         import pptx
-    Archive(data, path, _FIX)
+    archive = Archive(data, path, _FIX)
     parts: list[Part] = []
     pictured: Counter[str] = Counter()
     empty: list[int] = []
     try:
-        deck = pptx.Presentation(io.BytesIO(data))
+        deck = pptx.Presentation(io.BytesIO(archive.data))
         title = usable_title(whole(deck.core_properties.title or ""))
         for place, slide in enumerate(deck.slides, start=1):
             text, headings, kept = _slide(slide, pictured)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -50,3 +51,12 @@ def zipped(members: Mapping[str, str | bytes]) -> bytes:
         for name, content in members.items():
             archive.writestr(name, content)
     return out.getvalue()
+
+
+def saved_strictly(data: bytes) -> bytes:
+    """An Office file as it is when saved as "Strict Open XML"."""
+    with zipfile.ZipFile(io.BytesIO(data)) as old:
+        contents = {name: old.read(name) for name in old.namelist()}
+    usual = rb"http://schemas\.openxmlformats\.org/(?!package|markup)(\w+)/2006/"
+    strict = rb"http://purl.oclc.org/ooxml/\1/"
+    return zipped({name: re.sub(usual, strict, content) for name, content in contents.items()})

@@ -264,6 +264,15 @@ def test_a_page_may_leave_out_where_its_head_ends(head: str) -> None:
     assert [(p.title, p.text) for p in found] == [("Keepers", "Anna kept the light.")]
 
 
+def test_how_a_word_is_read_stands_in_brackets_behind_it() -> None:
+    words = (
+        "<ruby>山路<rt>やまみち</rt></ruby>を<ruby>登<rp>（</rp><rt>のぼ</rt><rp>）</rp></ruby>り"
+    )
+    assert text(f"<p>{words}</p>") == "山路(やまみち)を登（のぼ）り"
+    page = read(f"<p>{'<ruby>山<rt>やま</rt></ruby>' * 200}</p>")
+    assert page.problems == ()
+
+
 def test_text_behind_the_end_of_the_page_is_read_as_browsers_do() -> None:
     page = (
         "<html><body><p>One shop.</p></body></html>\n<p>Two mills.</p></HTML ><p>Three wells.</p>"
@@ -283,7 +292,7 @@ def test_a_page_that_reads_as_less_than_half_of_its_words_says_so() -> None:
     most = read(f"<script>{STORY}</script><p>{STORY}</p><select>{STORY} {STORY}</select>")
     assert half.problems == ()
     assert most.problems == (
-        "840 of its 1,260 words outside of links were left out: menus, buttons, hidden",
+        "839 of its 1,259 words outside of links were left out: menus, buttons, hidden",
     )
     assert read(f"<p>One shop.</p><nav>{'<a>Home</a> ' * 900}</nav>").problems == ()
     assert read(f"<p>One shop.</p><nav>{'Home ' * 100}</nav>").problems == ()

@@ -247,7 +247,7 @@ def test_restructuredtext_has_its_levels_by_the_order_of_their_marks() -> None:
     ]
 
 
-def test_a_notebook_has_text_code_and_what_was_printed() -> None:
+def test_a_notebook_has_text_code_and_what_was_printed_or_failed() -> None:
     cells = [
         {"cell_type": "raw", "source": "---\ntitle: Log\n---"},
         {"cell_type": "markdown", "source": ["# Lamps\n", "It is lit."]},
@@ -256,10 +256,25 @@ def test_a_notebook_has_text_code_and_what_was_printed() -> None:
             "source": "print(40 + 2)",
             "outputs": [{"output_type": "stream", "text": ["42\n"]}],
         },
+        {
+            "cell_type": "code",
+            "source": "1 / 0",
+            "outputs": [
+                {
+                    "output_type": "error",
+                    "ename": "ZeroDivisionError",
+                    "evalue": "division by zero",
+                    "traceback": ["Traceback"],
+                }
+            ],
+        },
     ]
     [passage] = passages(json.dumps({"cells": cells}), "a.ipynb")
     assert passage.title == "Log – Lamps"
-    assert passage.text == "It is lit.\n\n```\nprint(40 + 2)\n```\n\n```\n42\n```"
+    assert passage.text == (
+        "It is lit.\n\n```\nprint(40 + 2)\n```\n\n```\n42\n```"
+        "\n\n```\n1 / 0\n```\n\n```\nZeroDivisionError: division by zero\n```"
+    )
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"cells": [1]}', "{"])

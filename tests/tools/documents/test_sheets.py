@@ -12,7 +12,7 @@ import xlsxwriter  # type: ignore[import-untyped]  # comes with python-pptx
 
 from citeproof.tools.documents import sheets
 from citeproof.types import Passage
-from tests.tools.documents.reading import passages, read, refused
+from tests.tools.documents.reading import passages, read, refused, saved_strictly
 
 
 def packed(book: Any) -> bytes:
@@ -82,6 +82,12 @@ def test_values_are_as_the_sheet_shows_them(value: Any, form: str, said: str) ->
     book = book_of(["Name", "Value"], ["x", value])
     book.active["B2"].number_format = form
     assert cut(book)[0].text in {f"Name: x; Value: {said}", f"Name | Value\nx | {said}"}
+
+
+def test_a_workbook_that_is_saved_strictly() -> None:
+    book = book_of(["Isle", "2020"], ["North", 3])
+    (passage,) = passages(saved_strictly(packed(book)), "sales.xlsx")
+    assert passage.text == "Isle: North; 2020: 3"
 
 
 def test_merged_cells_stand_in_all_rows_and_columns_that_they_cover() -> None:

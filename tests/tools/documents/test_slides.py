@@ -9,7 +9,7 @@ import pptx
 from pptx.util import Inches
 
 from citeproof.tools.documents.passages import cut
-from tests.tools.documents.reading import read, refused
+from tests.tools.documents.reading import read, refused, saved_strictly
 
 TITLE_ONLY = 5
 MERGED = ["Isle", "Sheep", "", "", "2020", "2021", "North\nRona", "3", "4"]
@@ -29,6 +29,12 @@ def packed(deck: Any) -> bytes:
 def box(slide: Any, text: str, left: float, top: float) -> None:
     shape = slide.shapes.add_textbox(Inches(left), Inches(top), Inches(2), Inches(1))
     shape.text_frame.text = text
+
+
+def test_slides_that_are_saved_strictly() -> None:
+    deck, slide = begun()
+    box(slide, "Anna kept the light.", 1, 1)
+    assert read(saved_strictly(packed(deck)), "a.pptx").parts[0].text == "Anna kept the light."
 
 
 def test_a_slide_is_a_part_with_its_shapes_in_reading_order() -> None:
