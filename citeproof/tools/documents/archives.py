@@ -19,6 +19,8 @@ _SMALL = 20 << 20
 """Unpacked bytes up to which any compression ratio is accepted."""
 _HEAD = 2048
 _XML = (".xml", ".rels", ".vml")
+_MACROS = ("Basic/", "Dialogs/")
+"""Folders of OpenDocument that no reader opens; LibreOffice's macros declare a document type."""
 _RELATIONS = "_rels/.rels"
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _USUAL = rb"http://schemas.openxmlformats.org/\1/2006/"
@@ -60,7 +62,9 @@ class Archive:
             raise unusable(path, "it is encrypted", "Save it without a password.")
         self.names = dict.fromkeys(entry.filename for entry in entries)
         for name in self.names if not has_doctypes else ():
-            if name.endswith(_XML) and b"<!DOCTYPE" in self.read(name, _HEAD):
+            if not name.endswith(_XML) or name.startswith(_MACROS):
+                continue
+            if b"<!DOCTYPE" in self.read(name, _HEAD):
                 raise unusable(path, f"{name} declares a document type, which is not allowed", fix)
         self.data = data
         """The file; one that is saved as "Strict Open XML" is rewritten with the usual names."""

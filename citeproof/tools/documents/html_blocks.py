@@ -47,7 +47,7 @@ _LISTS_OF_LINKS = {
 book writes whole chapters in a `toctree-wrapper`, and Doxygen the page's text in `contents`."""
 _MENU = re.compile(r"(?:^|[\s_-])(?:nav|navigation|menu|menubar)(?:$|[\s_-])", re.IGNORECASE)
 """Matches classes of navigation if all words are in links: a restaurant has a menu too."""
-_PERMALINKS = {"¶", "#", "§", "🔗", "\uf0c1"}
+_PERMALINKS = {"¶", "#", "§", "🔗", "\uf0c1", "[source]"}
 _WORD = re.compile(r"\w+")
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _COUNTS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
@@ -129,7 +129,7 @@ def _is_linked(tag: Any) -> bool:
 
 
 def _is_permalink(tag: Any) -> bool:
-    """Return whether the tag is the mark after a heading that links to the heading."""
+    """Return whether the tag is the mark after a heading that links to the heading or its code."""
     return tag.tag == "a" and len(tag) < 3 and "".join(tag.itertext()).strip() in _PERMALINKS
 
 

@@ -32,7 +32,7 @@ _FRONT_MATTER = re.compile(
     r"(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
     re.DOTALL,
 )
-_FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.+?)[\"']?[ \t]*$", re.MULTILINE)
+_FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
 _INLINE = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]|(?<!\w)_+|_+(?!\w)")
 _EMPHASIS = re.compile(
     r"(?P<code>`[^`]+`|``.+?``)"
@@ -58,7 +58,7 @@ def read_markdown(data: bytes, path: Path) -> Document:
     headings = _markdown_headings(text, begin)
     named = _FRONT_TITLE.search(front[1]) if front else None
     main = next((name for *_, level, name in headings if level == 1 and name), "")
-    title = named[1] if named else main
+    title = (named[1] if named else "") or main
     terms, kept = outline(text, rows)
     inner = [*terms, *_bold_headings(raw, text)]
     headings = sorted([*headings, *(one for one in inner if one[0] >= begin)])

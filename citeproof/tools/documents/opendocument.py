@@ -56,18 +56,18 @@ def read_ods(data: bytes, path: Path) -> Document:
     for sheet in body.iter(_TABLE + "table"):
         rows: list[Row] = []
         place = 0
+        named = f"sheet {sheet.get(_TABLE + 'name', '')}"
         for row in sheet.iter(_TABLE + "table-row"):
             repeated = _number(row, "number-rows-repeated")
-            values, count = _cells(row)
-            if values:
-                for again in range(min(repeated, _MOST_REPEATED)):
-                    rows.append(Row(place + 1 + again, values))
-                left -= count
+            if values := _cells(row):
+                count = min(repeated, _MOST_REPEATED)
+                rows += (Row(place + 1 + again, values) for again in range(count))
+                left -= count * len(values)
             place += repeated
             if left < 0:
-                problems.append(f"it was cut off: at most {_MOST_CELLS:,} cells are read")
+                problems.append(f"{named} was cut off: at most {_MOST_CELLS:,} cells are read")
                 break
-        parts += table_parts(rows, title, f"sheet {sheet.get(_TABLE + 'name', '')}")
+        parts += table_parts(rows, title, named)
     if not parts:
         raise unusable(path, "no cell holds a value", "Leave it out.")
     return Document(str(path), title, tuple(parts), tuple(problems))
@@ -151,8 +151,8 @@ def _table(pieces: Pieces, table: Any) -> None:
     pieces.table(grid, header)
 
 
-def _cells(row: Any) -> tuple[dict[int, Cell], int]:
-    """Return the cells of a row that are not blank, as column → cell, and the next free column."""
+def _cells(row: Any) -> dict[int, Cell]:
+    """Return the cells of a row that are not blank, as column → cell."""
     values: dict[int, Cell] = {}
     column = 1
     for cell in row.iterchildren(_TABLE + "table-cell", _TABLE + "covered-table-cell"):
@@ -164,7 +164,7 @@ def _cells(row: Any) -> tuple[dict[int, Cell], int]:
             for place in range(min(max(repeated, across), _MOST_REPEATED)):
                 values[column + place] = cell_of(said)
         column += repeated
-    return values, column
+    return values
 
 
 def _say(element: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,21 @@ def test_opendocument_sheets_have_repeated_cells() -> None:
     rows = row("Isle", "Sheep", extra=rest) + row("Noss", "3", extra=rest)
     [passage] = passages(workbook(rows), "/a.ods")
     assert (passage.text, passage.location) == ("Isle: Noss; Sheep: 3", "sheet Sales, row 2")
+
+
+def test_blank_cells_at_the_end_of_a_row_do_not_count_towards_the_limit() -> None:
+    rest = '<table:table-cell table:number-columns-repeated="16384"/>'
+    found = read(workbook("".join(row("Noss", str(n), extra=rest) for n in range(99))), "/a.ods")
+    assert found.problems == ()
+    assert "Noss | 98" in found.parts[-1].text
+
+
+def test_a_document_with_macros_is_read() -> None:
+    macro = '<!DOCTYPE script:module PUBLIC "-//OpenOffice.org//DTD 1.0//EN" "module.dtd"><a/>'
+    with zipfile.ZipFile(io.BytesIO(workbook(row("Noss", "3")))) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    [passage] = passages(zipped({**members, "Basic/Standard/one.xml": macro}), "/a.ods")
+    assert passage.text == "Noss | 3"
 
 
 def test_dates_of_a_sheet_are_as_those_of_excel() -> None:

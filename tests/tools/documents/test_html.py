@@ -72,7 +72,8 @@ def test_a_term_stays_with_its_definition() -> None:
     long = " ".join(["It conflicts with every other mode that there is."] * 20)
     found = passages(
         "<title>Locks</title><h1>Locks</h1><p>These are the modes.</p><dl>"
-        f"<dt>SHARE<a class='headerlink' href='#x'>¶</a></dt><dd><p>{long}</p></dd>"
+        "<dt>SHARE<a href='code.html'><span>[source]</span></a>"
+        f"<a class='headerlink' href='#x'>¶</a></dt><dd><p>{long}</p></dd>"
         "<dt>EXCLUSIVE</dt><dt>X</dt><dd>Only readers go on.</dd></dl><p>Locks end.</p>"
     )
     share = [p for p in found if "conflicts" in p.text]

@@ -317,6 +317,8 @@ def test_text_between_rules_is_no_front_matter() -> None:
     assert "closes at nine" in " ".join(p.text for p in passages(rules, "a.md"))
     front = "---\n# made by hand\ntitle: Rules\n---\nDogs stay out.\n"
     assert [p.text for p in passages(front, "b.md")] == ["Dogs stay out."]
+    [empty] = passages("---\ntitle: ''\n---\n# Pool\nDogs stay out.\n", "c.md")
+    assert empty.title == "Pool"
 
 
 def test_tiny_sections_of_a_page_are_one_passage_and_keep_their_boxes() -> None:
