@@ -47,6 +47,8 @@ _LISTS_OF_LINKS = {
 book writes whole chapters in a `toctree-wrapper`, and Doxygen the page's text in `contents`."""
 _MENU = re.compile(r"(?:^|[\s_-])(?:nav|navigation|menu|menubar)(?:$|[\s_-])", re.IGNORECASE)
 """Matches classes of navigation if all words are in links: a restaurant has a menu too."""
+_WAYS = {"next", "prev", "previous", "up", "contents", "index", "start"}
+"""Values of a link's `rel` that lead through a manual."""
 _PERMALINKS = {"¶", "#", "§", "🔗", "\uf0c1", "[source]"}
 _WORD = re.compile(r"\w+")
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
@@ -73,6 +75,8 @@ def _is_navigation(tag: Any) -> bool:
     """Return whether the tag is for navigation, such as a menu or a table of contents."""
     if tag.tag == "nav" or tag.get("role", "").lower() in _NAVIGATION_ROLES:
         return True
+    if tag.tag == "p" and _is_way(tag):
+        return True
     if tag.tag not in {"div", "ul", "ol", "dl", "table", "section", "aside", "p", "header"}:
         return False
     said = f"{tag.get('class', '')} {tag.get('id', '')}"
@@ -82,6 +86,13 @@ def _is_navigation(tag: Any) -> bool:
     if names & _LISTS_OF_LINKS:
         return _share_of_links(tag) >= 0.5
     return bool(_MENU.search(said)) and _share_of_links(tag) == 1
+
+
+def _is_way(paragraph: Any) -> bool:
+    """Return whether a paragraph is "Next: …, Up: …", which its links say to be the way on."""
+    links = paragraph.findall(".//a")
+    ways = (_WAYS.intersection(link.get("rel", "").lower().split()) for link in links)
+    return bool(links) and all(ways) and _share_of_links(paragraph) >= 0.5
 
 
 def _share_of_links(block: Any) -> float:

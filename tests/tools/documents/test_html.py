@@ -57,6 +57,7 @@ def test_the_way_to_other_pages_is_left_out_unless_there_is_nothing_else() -> No
         "<div class='toc'>Contents<dl class='toc'><dt><a href='1.html'>1. Oil</a></dt></dl></div>"
         "<div id='global-nav'><a href='a.html'>Home</a> | <a href='b.html'>About</a></div>"
         "<div role='navigation'>Up</div>"
+        "<p>Next: <a rel='next' href='c.html'>Gas</a>, Up: <a rel=up href='d.html'>Lamps</a></p>"
     )
     assert text(f"{ways}<p>The lamp burns oil.</p>") == "The lamp burns oil."
     assert "1. Oil" in text(ways)
@@ -64,7 +65,8 @@ def test_the_way_to_other_pages_is_left_out_unless_there_is_nothing_else() -> No
 
 @pytest.mark.parametrize("name", ["toctree-wrapper", "contents", "main-menu"])
 def test_text_with_few_links_is_read_whatever_its_class(name: str) -> None:
-    page = f"<p>Seen.</p><div class='{name}'>The <a href='x.html'>lamp</a> burns oil.</div>"
+    link = "<a href='x.html' rel='next'>lamp</a>"
+    page = f"<p>Seen.</p><div class='{name}'><p>The {link} burns oil.</p></div>"
     assert text(page) == "Seen.\n\nThe lamp burns oil."
 
 
