@@ -14,12 +14,18 @@ from citeproof.errors import DocumentError, MissingExtraError
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
 
-__all__ = ["LOCK", "Area", "Displayed", "open_pdf", "page_annotations"]
+__all__ = ["LOCK", "Area", "Displayed", "open_pdf", "page_annotations", "spell_out"]
 
 LOCK = threading.RLock()
 """Held during every call of PDFium, which is not thread-safe."""
 _FINE = 1_000_000
 """Width and height of a page in units; fine, since PDFium returns whole numbers."""
+
+_SIGNS = str.maketrans(
+    # Fonts of TeX in the encoding T1, and bullets of Word's symbol fonts.
+    {0x15: "–", 0x16: "—", 0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl"}
+    | {0xF0A7: "•", 0xF0B7: "•"}
+)
 
 
 class Area(NamedTuple):
@@ -138,3 +144,8 @@ def open_pdf(path: Path, data: bytes | None = None) -> Iterator[PdfDocument]:
         with LOCK:
             if document is not None:
                 document.close()
+
+
+def spell_out(text: str) -> str:
+    """Replace codes of fonts that do not say which characters they stand for, such as ligatures."""
+    return text.translate(_SIGNS)

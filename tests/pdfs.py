@@ -1,4 +1,4 @@
-"""Handmade PDF files: pages of Helvetica, with what else the tests need."""
+"""Handmade PDF files: pages of Helvetica and Courier, with what else the tests need."""
 
 from __future__ import annotations
 
@@ -20,10 +20,16 @@ class Sheet(NamedTuple):
     entries: str = ""
 
 
-def lines(*texts: str, x: int = 72, y: int = 720, leading: int = 16) -> str:
+BOLD = "F2"
+CODE = "F3"
+
+
+def lines(
+    *texts: str, x: int = 72, y: int = 720, leading: int = 16, font: str = "F1", size: int = 12
+) -> str:
     """A content stream with a line for each text."""
     shown = [f"1 0 0 1 {x} {y - n * leading} Tm ({text}) Tj" for n, text in enumerate(texts)]
-    return f"BT /F1 12 Tf {' '.join(shown)} ET\n"
+    return f"BT /{font} {size} Tf {' '.join(shown)} ET\n"
 
 
 def image(x: int = 72, y: int = 100, width: int = 400, height: int = 500) -> str:
@@ -54,7 +60,10 @@ def make(
     objects: list[tuple[str, str | None]] = [
         ("", None),
         ("", None),
-        ("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>", None),
+        *(
+            (f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} >>", None)
+            for name in ("Helvetica", "Helvetica-Bold", "Courier")
+        ),
     ]
 
     def add(entry: str, stream: str | None = None) -> int:
@@ -69,7 +78,7 @@ def make(
         kids.append(
             add(
                 "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font "
-                f"<< /F1 3 0 R >> >> /Contents {content} 0 R {sheet.entries}"
+                f"<< /F1 3 0 R /F2 4 0 R /F3 5 0 R >> >> /Contents {content} 0 R {sheet.entries}"
                 f"{f' /Annots [{notes}]' if notes else ''} >>"
             )
         )

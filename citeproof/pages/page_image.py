@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from citeproof.errors import DocumentError
-from citeproof.pdfium import LOCK, Area, Displayed, open_pdf, page_annotations
+from citeproof.pdfium import LOCK, Area, Displayed, open_pdf, page_annotations, spell_out
 from citeproof.types import Box
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _area(box: Box) -> Area:
 
 
 def _letters(text: str) -> str:
-    normal = unicodedata.normalize("NFKC", text).casefold()
+    normal = unicodedata.normalize("NFKC", spell_out(text)).casefold()
     return "".join(letter for letter in normal if letter.isalnum())
 
 

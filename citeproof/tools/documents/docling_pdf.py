@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
 from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title, whole
-from citeproof.tools.documents.pdf_lines import name_pages, place_box
+from citeproof.tools.documents.pdf_flow import place_box
+from citeproof.tools.documents.pdf_lines import name_pages
 from citeproof.tools.documents.pdf_notes import read_notes
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import cell_of, find_header, row_lines

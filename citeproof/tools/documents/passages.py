@@ -198,12 +198,20 @@ def _even(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
 
 
 def _short(text: str, sentence: Span, most: int) -> Iterator[Span]:
-    """Yield the sentence, or pieces of it if it is much longer than a passage."""
+    """Yield the sentence, or pieces of it if it is much longer than a passage.
+
+    The pieces of a table are whole lines, if these are not too long.
+    """
     begins = [sentence.start + place for place in starts(text[sentence.start : sentence.end])]
     if len(begins) <= 1.5 * most:
         yield sentence
         return
-    cuts = [sentence.start, *begins[most::most], sentence.end]
-    for left, right in pairwise(cuts):
+    cuts, at = [sentence.start], most
+    while at < len(begins):
+        line = text.rfind("\n", cuts[-1] + 1, begins[at]) + 1
+        at = bisect_left(begins, line) if line else at
+        cuts.append(begins[at])
+        at += most
+    for left, right in pairwise([*cuts, sentence.end]):
         piece = text[left:right].rstrip()
         yield Span(left, left + len(piece))

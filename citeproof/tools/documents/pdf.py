@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from itertools import takewhile
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citeproof.errors import DocumentError
 from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
-from citeproof.text import plain
-from citeproof.tools.documents.base import Document, Part, unusable, usable_title, whole
-from citeproof.tools.documents.ocr import recognize
-from citeproof.tools.documents.pdf_lines import (
-    Line,
-    flow,
-    name_pages,
-    read_lines,
-    without_furniture,
+from citeproof.tools.documents.base import (
+    Document,
+    Heading,
+    Part,
+    sections,
+    unusable,
+    usable_title,
+    whole,
 )
+from citeproof.tools.documents.ocr import recognize
+from citeproof.tools.documents.pdf_bookmarks import PageHeading, read_bookmarks
+from citeproof.tools.documents.pdf_flow import Flow, count_spellings, flow
+from citeproof.tools.documents.pdf_furniture import without_furniture
+from citeproof.tools.documents.pdf_headings import find_headings, find_title
+from citeproof.tools.documents.pdf_lines import Line, name_pages, read_lines
 from citeproof.tools.documents.pdf_notes import insert, read_notes
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDest, PdfDocument, PdfPage
+    from pypdfium2 import PdfDocument, PdfPage
 
 _LARGE = 0.1
 """An image without text is reported if it covers at least this share of its page."""
+_SENTENCE_END = re.compile(r"[.!?][\"'”’»)\]]*(?=\s)")
+_LONGEST_REST = 500
+"""Maximum length of the part of a sentence that stands on the next page, in characters."""
 _SCALE = 300 / 72
 """Pixels per point for text recognition."""
-_TOP = 0.85
-"""A bookmark to a place above this share of the page's height points to the page's top."""
 
 
 @dataclass
@@ -56,13 +64,14 @@ def read_pdf(data: bytes, path: Path) -> Document:
         with LOCK:
             pages = [_read(document, number) for number in range(len(document))]
             title = whole(document.get_metadata_value("Title")).strip()
-            headings = _read_headings(document)
+            bookmarks = read_bookmarks(document)
         tesseract = shutil.which("tesseract")
         for number, page in enumerate(pages):
             if tesseract and page.drawn and not (page.lines or page.error):
                 _recognize(tesseract, document, number, page)
-    title = usable_title(title) or path.stem
     texts = without_furniture([page.lines for page in pages])
+    headings = find_headings(texts, bookmarks)
+    title = usable_title(title) or find_title(texts) or path.stem
     parts = tuple(_parts(texts, title, headings))
     problems = tuple(_problems(pages))
     if not parts:
@@ -115,18 +124,49 @@ def _recognize(tesseract: str, document: PdfDocument, number: int, page: _Page) 
 
 
 def _parts(
-    pages: Sequence[list[Line]], title: str, headings: Sequence[tuple[str, ...]]
+    pages: Sequence[list[Line]], title: str, headings: Sequence[Sequence[PageHeading]]
 ) -> Iterator[Part]:
-    start, flowing = 0, []
-    for lines in pages:
-        said, boxes = flow(lines, start)
-        flowing.append((start, said, boxes))
-        start += len(said) + 1
-    text = "\f".join(said for _, said, _ in flowing)
-    for page, ((start, said, boxes), above) in enumerate(zip(flowing, headings, strict=True), 1):
-        if said.strip():
-            names = above[1:] if above[:1] == (title,) else above
-            yield Part(text, start, start, start + len(said), title, names, page, boxes=(*boxes,))
+    """Yield the sections of a document, each cut where its page ends.
+
+    A sentence that runs over to the next page belongs to the page on which it begins.
+    """
+    spelled = count_spellings(line for lines in pages for line in lines)
+    texts: list[Flow] = []
+    found: list[Heading] = []
+    begin = 0
+    for lines, own in zip(pages, headings, strict=True):
+        named = {n: one.first for one in own for n in range(one.first, one.last + 1)}
+        made = flow(lines, begin, spelled, named)
+        texts.append(made)
+        starts = [*made.starts, begin + len(made.text)]
+        for one in own:
+            start, body = starts[one.first], starts[one.last + 1]
+            found.append((start, start if one.stays else body, one.level, one.name))
+        begin += len(made.text) + 1
+    text, begins = "", list[int]()
+    for before, made in pairwise([Flow(), *texts]):
+        over = _runs_over(before.text, made.text)
+        text += (" " if over else "\f") * bool(begins) + made.text
+        begins.append(len(text) - len(made.text) + over)
+    for part in sections(text, found, title):
+        for page in range(bisect_right(begins, part.start), bisect_left(begins, part.end) + 1):
+            start = max(part.start, begins[page - 1])
+            end = min([part.end, *begins[page : page + 1]])
+            end = start + len(text[start:end].rstrip())
+            body = min(max(part.body, start), end)
+            if body < end:
+                boxes = [
+                    box for box in texts[page - 1].boxes if start < box.end and box.start < end
+                ]
+                yield replace(part, start=start, body=body, end=end, page=page, boxes=tuple(boxes))
+
+
+def _runs_over(text: str, following: str) -> int:
+    """Return the length of the rest of a page's last sentence on the next page, or 0."""
+    if not (text[-1:].isalpha() or text.endswith(",")) or not following[:1].islower():
+        return 0
+    end = _SENTENCE_END.search(following, 0, _LONGEST_REST)
+    return end.end() if end else 0
 
 
 def _problems(pages: Sequence[_Page]) -> Iterator[str]:
@@ -146,42 +186,3 @@ def _problems(pages: Sequence[_Page]) -> Iterator[str]:
             "a large image on page {}: what it shows was not read": pictured,
         }
     )
-
-
-def _read_headings(document: PdfDocument) -> list[tuple[str, ...]]:
-    """Return the headings that apply to the whole of each page, outermost first.
-
-    A page on which one section ends and another begins gets the headings that both share. The
-    caller holds PDFium's lock.
-    """
-    begun: dict[int, list[tuple[bool, list[str]]]] = {}
-    path: list[str] = []
-    for bookmark in document.get_toc():
-        target = bookmark.get_dest()
-        path = [*path[: bookmark.level], plain(whole(bookmark.get_title()))]
-        if target is not None and (page := target.get_index()) is not None:
-            begun.setdefault(page, []).append((_leads_to_top(document, page, target), path))
-    found: list[tuple[str, ...]] = []
-    above: list[str] = []
-    for number in range(len(document)):
-        here = begun.get(number, [])
-        there = [names for _, names in here]
-        if not (here and here[0][0]):
-            there.insert(0, above)
-        levels = takewhile(lambda level: len(set(level)) == 1, zip(*there, strict=False))
-        found.append(tuple(level[0] for level in levels if level[0]))
-        above = here[-1][1] if here else above
-    return found
-
-
-def _leads_to_top(document: PdfDocument, page: int, target: PdfDest) -> bool:
-    from pypdfium2 import raw
-
-    kind, place = target.get_view()
-    if kind == raw.PDFDEST_VIEW_XYZ and len(place) > 1:
-        height = place[1]
-    elif kind in (raw.PDFDEST_VIEW_FITH, raw.PDFDEST_VIEW_FITBH) and place:
-        height = place[0]
-    else:
-        return True
-    return bool(height > _TOP * document.get_page_size(page)[1])

@@ -1,49 +1,41 @@
-"""Puts the lines of a PDF page in reading order, with their positions, and joins their text."""
+"""Reads the lines of a PDF page in reading order, with their positions and fonts."""
 
 from __future__ import annotations
 
 import re
 import statistics
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
-from citeproof.pdfium import Area, Displayed
+from citeproof.pdfium import Area, Displayed, spell_out
 from citeproof.tools.documents.base import whole
-from citeproof.types import Box
+from citeproof.tools.documents.pdf_fonts import NO_FONT, Font, read_font
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfTextPage
 
-_HYPHEN = "\u00ad"
+HYPHEN = "\u00ad"
 """Ends the text of a line whose last word continues on the next line."""
 # PDFium marks a hyphen at the end of a line this way, and leaves out the line break after it.
 _LINE = re.compile(r"[^\r\n\x02\ufffe]*[\x02\ufffe]|[^\r\n\x02\ufffe]+")
 # The end of a sentence, or what may be one: each sentence has its own box.
 _ENDS = re.compile(r"(?<=[^\s.])[.!?…][\"'”’»)\]]*\s+(?=[^\s.])|[。！？]+[”’」』）]*(?=\S)")
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\ufeff]")
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\ufeff\ue000-\uf8ff]")
+"""Matches what no reader sees, and icons."""
 _NARROW = "\u2e7f"
 """Only texts with characters beyond this one may have some that need more than 16 bits."""
 _WORD = re.compile(r"\S+")
+_LETTER = re.compile(r"[^\W_]")
 _FOOTNOTE = re.compile(r"^(\d{1,3})(?=[A-Z][a-z])")
 _GAP = 1.1
 """A space this many times as wide as the line is high separates columns."""
 _ROWS = 6
 """Least number of rows whose common gap separates columns of text."""
-_LISTED = re.compile(r"\s*(?:[-*•‣▪]|\d{1,3}[.)])\s")
-_NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
-_EDGE = 0.12
-"""Headers and footers stand within this share of the page's height from its top or bottom."""
-_REPEATED = 3
-"""Least number of pages on which headers and footers repeat."""
 _MOST_NAMED = 8
-_APART = 0.6
-"""Paragraphs and headings stand further apart than lines by this share of a line's height."""
-_RANGE = re.compile(r"\d[\xad-]$")
 
 
 class Piece(NamedTuple):
@@ -66,6 +58,8 @@ class Line:
     """Whether it continues the row of the previous line."""
     noted: bool = False
     """Whether it comes from a form field or a note."""
+    font: Font = NO_FONT
+    """The size of its first letter; bold, or fixed in width, only if its last sign is too."""
 
 
 def read_lines(text: PdfTextPage, shown: Displayed) -> list[Line]:
@@ -95,6 +89,7 @@ class _Reader:
         for left, right in pairwise(cuts):
             if line := self._line(left, right, areas if len(cuts) == 2 else None):
                 line.goes_on, goes_on = goes_on, True
+                line.font = self._font(left, right)
                 yield line
 
     def _line(self, start: int, end: int, areas: list[Area] | None) -> Line | None:
@@ -123,6 +118,16 @@ class _Reader:
             ]
         return Line(text, tuple(pieces), area)
 
+    def _font(self, start: int, end: int) -> Font:
+        sign = _LETTER.search(self.text, start, end) or _WORD.search(self.text, start, end)
+        if sign is None:
+            return NO_FONT
+        first = read_font(self._page, sign.start())
+        if not (first.bold or first.fixed):
+            return first
+        last = read_font(self._page, start + len(self.text[start:end].rstrip()) - 1)
+        return Font(first.size, first.bold and last.bold, first.fixed and last.fixed)
+
     def _areas(self, start: int, end: int) -> list[Area]:
         """Return the areas that a stretch of text covers, mostly one per text object."""
         count = self._page.count_rects(start, end - start)
@@ -146,8 +151,8 @@ class _Reader:
 
 
 def _clean(text: str) -> str:
-    text = re.sub("[\x02\ufffe]$", _HYPHEN, text)
-    return _UNSEEN.sub("", whole(text).replace("\xa0", " "))
+    text = re.sub("[\x02\ufffe]$", HYPHEN, text)
+    return _UNSEEN.sub("", spell_out(whole(text)).replace("\xa0", " "))
 
 
 def _in_columns(rows: Sequence[Sequence[Line]]) -> Iterator[Line]:
@@ -187,82 +192,6 @@ def _gutter(rows: Sequence[Sequence[Line]]) -> float:
     return (max(aligned) + edge) / 2 if max(aligned) < edge else 0.0
 
 
-def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
-    """Remove headers, footers and page numbers from the lines of pages.
-
-    These are lines at the top and bottom that stand at the same height on three or more pages and
-    differ only in their numbers. A page that would have no text left keeps its lines.
-    """
-    edges = [list(_edges(lines)) for lines in pages]
-    seen = Counter(key for found in edges for key in {_key(line) for line in found})
-    kept = []
-    for lines, found in zip(pages, edges, strict=True):
-        repeated = {id(line) for line in found if seen[_key(line)] >= _REPEATED}
-        rest = [line for line in lines if id(line) not in repeated]
-        kept.append(rest or lines)
-    return kept
-
-
-def flow(lines: Sequence[Line], start: int) -> tuple[str, list[Box]]:
-    """Return the text of a page that starts at an offset, and the positions of its lines.
-
-    Joins lines that the layout broke, and words that it hyphenated.
-    """
-    sizes = [len(line.text) for line in lines]
-    full = 0.6 * statistics.median(sizes) if sizes else 0
-    usual = _usual_gap(lines)
-    text, boxes, place = "", [], start
-    for line, following in zip_longest(lines, lines[1:]):
-        said, then = line.text, following.text if following else ""
-        hyphenated = said.endswith((_HYPHEN, "-")) and said[-2:-1].isalpha()
-        if hyphenated and then[:1].islower():
-            said, join = said[:-1], ""
-        elif _RANGE.search(said) and then[:1].isdigit():
-            said, join = said.replace(_HYPHEN, "-"), ""
-        else:
-            said = said.replace(_HYPHEN, "-")
-            ends = len(said) < full or said.endswith((".", "!", "?", ":"))
-            beside = following is not None and following.goes_on
-            # The last cell of a row ends it.
-            if following and usual is not None:
-                height = min(line.area.height, following.area.height)
-                ends = ends or _gap(line, following) > usual + _APART * height
-            goes_on = beside or then[:1].islower() or not (ends or line.goes_on)
-            if line.noted or (following and following.noted):
-                goes_on = beside
-            join = " " if goes_on and then and not _LISTED.match(then) else "\n"
-        for piece in line.pieces:
-            begin, end = place + piece.start, place + min(piece.end, len(said))
-            boxes += place_box(begin, end, piece.area)
-        text += said + join
-        place += len(said) + len(join)
-    return text.rstrip("\n "), boxes
-
-
-def _usual_gap(lines: Sequence[Line]) -> float | None:
-    """Return the usual space between lines of a paragraph: below lines that reach the margin."""
-    longest = max((len(line.text) for line in lines), default=0)
-    gaps = [
-        _gap(line, following)
-        for line, following in pairwise(lines)
-        if len(line.text) > 0.8 * longest and not following.goes_on
-    ]
-    gaps = sorted(gap for gap in gaps if gap > 0)
-    return gaps[len(gaps) // 4] if gaps else None  # a heading may be long too
-
-
-def _gap(line: Line, following: Line) -> float:
-    return following.area.top - line.area.bottom
-
-
-def place_box(start: int, end: int, area: Area) -> list[Box]:
-    """Return the box of a stretch of text, clipped to the page; nothing if it is off the page."""
-    left, top, right, bottom = (round(min(max(side, 0.0), 1.0), 4) for side in area)
-    if start >= end or left >= right or top >= bottom:
-        return []
-    return [Box(start=start, end=end, left=left, top=top, right=right, bottom=bottom)]
-
-
 def name_pages(told: Mapping[str, Sequence[int]]) -> Iterator[str]:
     """Yield each problem with the numbers of its pages filled in, at most eight of them."""
     for words, numbers in told.items():
@@ -270,14 +199,3 @@ def name_pages(told: Mapping[str, Sequence[int]]) -> Iterator[str]:
             more = len(numbers) - _MOST_NAMED
             named = ", ".join(map(str, numbers[:_MOST_NAMED]))
             yield words.format(f"{named} and {more} more" if more > 0 else named)
-
-
-def _edges(lines: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines that may be headers or footers."""
-    placed = [line for line in lines if line.pieces]
-    yield from (line for line in placed if line.area.bottom < _EDGE)
-    yield from (line for line in placed if line.area.top > 1 - _EDGE)
-
-
-def _key(line: Line) -> tuple[str, int]:
-    return _NUMBER.sub("#", line.text.casefold()), round(line.area.top * 100)

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from citeproof.errors import DocumentError
+from citeproof.pdfium import spell_out
 from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.pdf import read_pdf
-from tests.pdfs import LOCKED, RESTRICTED, Sheet, image, lines, make, pdf
+from tests.pdfs import BOLD, CODE, LOCKED, RESTRICTED, Sheet, image, lines, make, pdf
 
 LEFT = [f"The left column says in line {n} that" for n in range(8)]
 RIGHT = [f"The right column says in line {n} that" for n in range(8)]
@@ -75,6 +76,14 @@ def test_passages_carry_boxes_with_offsets_into_their_text() -> None:
             "The tides of the year are on the pages 3-4 of the old book of the isle.",
         ),
         ([r"The \256rst lamp."], "The first lamp."),
+        (
+            ["A well-known lamp, and a well-", "known light-", "house. Set --with-", "oil."],
+            "A well-known lamp, and a well-known lighthouse. Set --with-oil.",
+        ),
+        (
+            ["All lamps are on https://isle.example/", "lamps/of_", "old.html now."],
+            "All lamps are on https://isle.example/lamps/of_old.html now.",
+        ),
     ],
 )
 def test_lines_are_joined_and_ligatures_become_letters(broken: list[str], said: str) -> None:
@@ -189,15 +198,121 @@ def test_notes_are_read_where_they_stand() -> None:
     assert boxed(part, "Who")
 
 
-def test_bookmarks_are_headings_of_the_pages_that_lie_wholly_under_them() -> None:
+def test_bookmarks_are_headings_where_they_lead() -> None:
+    pages = [lines(f"Page {n} tells of the sheep.", y=600) for n in range(4)]
+    pages[2] += lines("3.1", y=420) + lines("Goats of", "the isle", x=140, y=420)
+    pages[2] += lines("They eat all.", y=380)
     data = make(
-        [Sheet(lines(f"Page {n} tells of the sheep.")) for n in range(4)],
+        [Sheet(page) for page in pages],
         title="The Vessay Almanac",
-        bookmarks=[("Sheep", 1, 780.0), ("Goats", 2, 400.0)],
+        bookmarks=[("Sheep", 1, 780.0), ("Goats of the isle", 2, 440.0), ("Hens", 3, 400.0)],
     )
     read = document(data)
     assert read.title == "The Vessay Almanac"
-    assert [part.headings for part in read.parts] == [(), ("Sheep",), (), ("Goats",)]
+    assert [(part.page, part.headings, part.text[part.body : part.end]) for part in read.parts] == [
+        (1, (), "Page 0 tells of the sheep."),
+        (2, ("Sheep",), "Page 1 tells of the sheep."),
+        (3, ("Sheep",), "Page 2 tells of the sheep."),
+        (3, ("Goats of the isle",), "They eat all."),
+        (4, ("Goats of the isle",), "Page 3 tells of the sheep."),
+    ]
+    assert boxed(read.parts[3], "They eat")
+    assert not boxed(read.parts[2], "They eat")
+
+
+TEXT = ["The isle of Vessay lies three miles off the coast, and", "has forty people and a church."]
+
+
+def test_large_and_bold_lines_are_headings() -> None:
+    content = (
+        lines("The Vessay", "Almanac", y=740, leading=24, size=20)
+        + lines("1 The people", y=670, size=15)
+        + lines(*TEXT, y=640)
+        + lines("Their work", y=590, font=BOLD)
+        + lines(*TEXT, y=570)
+        + lines("Their work", y=520, font=BOLD)
+        + lines("All of them fish.", y=520, x=300)
+        + lines("2 The sheep", y=480, size=15)
+        + lines(*TEXT, y=450)
+    )
+    read = document(make([Sheet(content)]))
+    assert read.title == "The Vessay Almanac"
+    assert [(part.headings, part.text[part.body : part.end]) for part in read.parts] == [
+        (("1 The people",), " ".join(TEXT)),
+        # A bold line may be a statement, so it stays; one in a row of a table is no heading.
+        (
+            ("1 The people", "Their work"),
+            f"Their work\n{' '.join(TEXT)}\nTheir work All of them fish.",
+        ),
+        (("2 The sheep",), " ".join(TEXT)),
+    ]
+
+
+def test_a_form_whose_lines_are_bold_has_no_headings() -> None:
+    content = "".join(
+        lines(f"Question {n}", y=720 - 60 * n, font=BOLD) + lines("Answer:", y=690 - 60 * n)
+        for n in range(6)
+    )
+    assert [part.headings for part in document(make([Sheet(content)])).parts] == [()]
+
+
+def test_code_keeps_its_lines() -> None:
+    content = (
+        lines("To see which of the lamps of the isle are lit, enter these two", "commands:")
+        + lines("lamps --list --all --since yesterday --until today", y=680, font=CODE)
+        + lines("lamps --light", y=664, font=CODE)
+        + lines("and wait until the keeper has seen the light of all the lamps.", y=640)
+    )
+    assert texts(make([Sheet(content)])) == [
+        "To see which of the lamps of the isle are lit, enter these two commands:\n"
+        "lamps --list --all --since yesterday --until today\nlamps --light\n"
+        "and wait until the keeper has seen the light of all the lamps."
+    ]
+
+
+def test_a_list_of_terms_keeps_its_lines() -> None:
+    told = [
+        "log-file name",
+        "Write what happens to a file with this name, and show nothing.",
+        "This is the default of the lamps on the northern isles.",
+        "Default: none.",
+        "midi-extension name",
+        "Set the ending of the files that are written, without a dot.",
+    ]
+    assert texts(make([Sheet(lines(*told))])) == ["\n".join(told)]
+
+
+def test_a_sentence_that_runs_over_stays_on_its_first_page() -> None:
+    read = document(
+        pdf("It rained. It was the keeper", "who lit the lamp. It snowed.", "It shone.")
+    )
+    assert [(part.page, part.text[part.start : part.end].strip()) for part in read.parts] == [
+        (1, "It rained. It was the keeper who lit the lamp."),
+        (2, "It snowed."),
+        (3, "It shone."),
+    ]
+    assert boxed(read.parts[0], "keeper")
+    assert not boxed(read.parts[0], "who lit")
+
+
+def test_tables_of_contents_and_low_page_numbers_are_left_out() -> None:
+    entries = [f"{n} On the keeper {' .' * 20} {4 * n}" for n in range(1, 7)]
+    pages = [
+        Sheet(lines("Contents", *entries)),
+        *(
+            Sheet(lines(f"The keeper number {n}.", y=600) + lines(str(n), y=120))
+            for n in range(1, 4)
+        ),
+        Sheet(lines(*(f"Lamp {n} {' .' * 20} {9 - n} crowns" for n in range(6)))),
+    ]
+    read = texts(make(pages))
+    assert read[:3] == [f"The keeper number {n}." for n in range(1, 4)]
+    assert "5 crowns" in read[3]
+
+
+def test_codes_of_fonts_are_spelled_out() -> None:
+    assert spell_out("The de\x1cnitive coe\x1ecients 1\x1510") == "The definitive coefficients 1–10"
+    assert spell_out("\uf0b7 a lamp") == "• a lamp"
 
 
 @pytest.mark.parametrize("title", ["Microsoft Word - draft3.docx", "(anonymous)"])

@@ -1,0 +1,79 @@
+"""Leaves out what a PDF page repeats, and tables of contents."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from citeproof.tools.documents.pdf_lines import Line
+
+_NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
+_PAGE_NUMBER = re.compile(r"\W*(?:\d{1,4}|[ivxlc]+)\W*", re.IGNORECASE)
+_ENTRY = re.compile(r"(?:\.\s?){4,}\s*(?:(\d{1,4})|[ivxlc]+)\s*\Z")
+"""Matches the end of an entry in a table of contents."""
+_CONTENTS = re.compile(r"\W*(?:table of contents|contents)\W*", re.IGNORECASE)
+_FEWEST_ENTRIES = 4
+"""Least number of entries of a table of contents on a page."""
+_EDGE = 0.12
+"""Headers and footers stand within this share of the page's height from its top or bottom."""
+_LAST = 0.2
+"""A page number that is the page's last line stands within this share from its bottom."""
+_REPEATED = 3
+"""Least number of pages on which headers and footers repeat."""
+
+
+def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
+    """Remove headers, footers, page numbers and tables of contents from the lines of pages.
+
+    Headers and footers are lines at the top and bottom that stand at the same height on three or
+    more pages and differ only in their numbers. A page that would have no text left keeps its
+    lines, unless these are a table of contents.
+    """
+    edges = [list(_edges(lines)) for lines in pages]
+    seen = Counter(key for found in edges for key in {_key(line) for line in found})
+    kept = []
+    for lines, found in zip(pages, edges, strict=True):
+        repeated = {id(line) for line in found if seen[_key(line)] >= _REPEATED}
+        rest = [line for line in lines if id(line) not in repeated]
+        kept.append(_without_contents(rest or lines))
+    return kept
+
+
+def _edges(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines that may be headers, footers or page numbers."""
+    placed = [line for line in lines if line.pieces]
+    yield from (line for line in placed if line.area.bottom < _EDGE)
+    yield from (line for line in placed if line.area.top > 1 - _EDGE)
+    if placed:
+        last = max(placed, key=lambda line: line.area.bottom)
+        if 1 - _LAST < last.area.top <= 1 - _EDGE and _PAGE_NUMBER.fullmatch(last.text):
+            yield last
+
+
+def _key(line: Line) -> tuple[str, int]:
+    return _NUMBER.sub("#", line.text.casefold()), round(line.area.top * 100)
+
+
+def _without_contents(lines: list[Line]) -> list[Line]:
+    """Remove a table of contents: rows that end with dots and page numbers that never fall.
+
+    The rows between them go as well, such as chapters without dots, and the heading above.
+    """
+    rows: list[list[Line]] = []
+    for line in lines:
+        if line.goes_on and rows:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    entries = [(_ENTRY.search(" ".join(line.text for line in row))) for row in rows]
+    places = [place for place, entry in enumerate(entries) if entry]
+    numbers = [int(entry[1]) for entry in entries if entry and entry[1]]
+    rises = all(one <= other for one, other in pairwise(numbers))
+    if len(places) < _FEWEST_ENTRIES or not rises:
+        return lines
+    first, last = places[0], places[-1]
+    named = (place for place in range(first) if _CONTENTS.fullmatch(rows[place][0].text))
+    first = next(named, first)
+    return [line for row in (*rows[:first], *rows[last + 1 :]) for line in row]

@@ -1,0 +1,168 @@
+"""Finds the headings of a PDF: by its bookmarks, or else by large and bold type."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from citeproof.tools.documents.base import begins_section, usable_title
+from citeproof.tools.documents.pdf_bookmarks import (
+    MOST_LINES,
+    ONLY_NUMBER,
+    Bookmark,
+    PageHeading,
+    find_bookmarked,
+)
+from citeproof.tools.documents.pdf_flow import usual_gap
+from citeproof.tools.documents.pdf_lines import HYPHEN, Line
+
+_LARGER = 1.12
+"""The type of a heading is this many times as large as the text's."""
+_SMALLER = 0.85
+"""The type of a bold heading may be this many times as large as the text's."""
+_TITLE = 1.3
+"""The type of a title is this many times as large as the text's."""
+_FAR = 1.6
+"""The lines of a title stand at most this many times their height apart."""
+_MOST_WORDS = 16
+_FEWEST_LETTERS = 3
+_MOST_BOLD = 0.3
+"""A document with a larger share of bold type uses it for other things than headings."""
+_FEW_PAGES = 5
+"""In a longer document, no heading is the only one of its kind."""
+_MOST_SHARE = 0.4
+"""If more of a page's lines seem to be headings, none is: it is a form, a table or a card."""
+_NUMBERED = re.compile(r"\s*(?:\d+|[A-Z])((?:\.\d+)*)\.?\s")
+_NO_HEADING = re.compile(rf"[.;,:…{HYPHEN}-]\s*$|^[(\[]")
+_NO_TITLE = re.compile(rf"{_NUMBERED.pattern}|(?:version|release|draft|edition)\b", re.IGNORECASE)
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+class _Body(NamedTuple):
+    """The type of most of a document's text."""
+
+    size: float
+    sets_bold: bool
+    """Whether bold type is rare enough to be that of headings."""
+
+    def is_large(self, line: Line) -> bool:
+        return line.font.size >= self.size * _LARGER
+
+
+def find_headings(
+    pages: Sequence[Sequence[Line]], bookmarks: Sequence[Bookmark]
+) -> list[list[PageHeading]]:
+    """Return the headings of each page, in order.
+
+    They are the bookmarks, if every second page has one, or else what the type shows, if that is
+    more: programs also set other things in large type.
+    """
+    marked = [find_bookmarked(lines, number, bookmarks) for number, lines in enumerate(pages)]
+    if 2 * len(bookmarks) >= len(pages):
+        return marked
+    return max(marked, _find_by_type(pages), key=lambda found: sum(map(len, found)))
+
+
+def find_title(pages: Sequence[Sequence[Line]]) -> str:
+    """Return the title on the first page: its largest line, if it is much larger than the text."""
+    body = _body(pages)
+    large = [
+        (lines[first].font.size, -first, name)
+        for lines in pages[:1]
+        for first, last in _set_apart(lines, body)
+        if not _NO_TITLE.match(name := _name(lines, first, last))
+    ]
+    size, _, name = max(large, default=(0.0, 0, ""))
+    return usable_title(name) if body.size and size >= _TITLE * body.size else ""
+
+
+def _find_by_type(pages: Sequence[Sequence[Line]]) -> list[list[PageHeading]]:
+    """Return the headings that are set in larger or bold type, and stand apart."""
+    body = _body(pages)
+    found = [_unless_many(list(_set_apart(lines, body)), lines) for lines in pages]
+    styles = [
+        [_style(lines, *span) for span in spans] for lines, spans in zip(pages, found, strict=True)
+    ]
+    count = Counter(style for own in styles for style in own)
+    fewest = 1 if len(pages) <= _FEW_PAGES else 2
+    used = sorted(style for style in count if count[style] >= fewest)
+    levels = {style: level for level, style in enumerate(used, start=1)}
+    return [
+        [
+            PageHeading(
+                *span, levels[style], _name(lines, *span), not body.is_large(lines[span[0]])
+            )
+            for span, style in zip(spans, own, strict=True)
+            if style in levels
+        ]
+        for lines, spans, own in zip(pages, found, styles, strict=True)
+    ]
+
+
+def _body(pages: Sequence[Sequence[Line]]) -> _Body:
+    sizes: Counter[float] = Counter()
+    bold = 0
+    for line in (line for lines in pages for line in lines):
+        sizes[line.font.size] += len(line.text)
+        bold += len(line.text) if line.font.bold else 0
+    usual = max(sizes, key=lambda size: sizes[size], default=0.0)
+    return _Body(usual, bold <= _MOST_BOLD * sizes.total())
+
+
+def _unless_many(spans: list[tuple[int, int]], lines: Sequence[Line]) -> list[tuple[int, int]]:
+    count = sum(last - first + 1 for first, last in spans)
+    return spans if count <= max(2, _MOST_SHARE * len(lines)) else []
+
+
+def _style(lines: Sequence[Line], first: int, last: int) -> tuple[int, bool, int]:
+    """Return what ranks a heading, highest first: size, weight, and depth of its number."""
+    font, numbered = lines[first].font, _NUMBERED.match(_name(lines, first, last))
+    return -round(font.size), not font.bold, numbered[1].count(".") if numbered else 0
+
+
+def _set_apart(lines: Sequence[Line], body: _Body) -> Iterator[tuple[int, int]]:
+    """Yield the first and last line of each heading of a page."""
+    gap, first = usual_gap(lines) or 0.0, 0
+    while body.size and first < len(lines):
+        last = first
+        while last - first + 1 < MOST_LINES and _is_wrapped(lines, first, last, body):
+            last += 1
+        if _is_heading(lines, first, last, body, gap):
+            yield first, last
+        first = last + 1
+
+
+def _is_wrapped(lines: Sequence[Line], first: int, last: int, body: _Body) -> bool:
+    """Whether the line after the last one belongs to the same heading."""
+    font, following = lines[first].font, lines[last + 1 : last + 2]
+    if not following or following[0].font != font:
+        return False
+    if following[0].goes_on:
+        return last == first and ONLY_NUMBER.match(lines[first].text) is not None
+    if not (font.bold or body.is_large(lines[first])):
+        return False
+    area = lines[last].area
+    most = area.height * (_FAR if font.size >= body.size * _TITLE else 1.0)
+    return 0 <= following[0].area.top - area.bottom < most
+
+
+def _is_heading(lines: Sequence[Line], first: int, last: int, body: _Body, gap: float) -> bool:
+    line, name = lines[first], _name(lines, first, last)
+    in_row = line.goes_on or (last + 1 < len(lines) and lines[last + 1].goes_on)
+    if in_row or line.noted or line.font.fixed:
+        return False
+    if _NO_HEADING.search(name) or len(name.split()) > _MOST_WORDS or not begins_section(name):
+        return False
+    if len(_LETTER.findall(name)) < _FEWEST_LETTERS:
+        return False
+    if body.is_large(line):
+        return True
+    near = first > 0 and 0 <= line.area.top - lines[first - 1].area.bottom <= 1.2 * gap
+    is_bold = body.sets_bold and line.font.bold and line.font.size >= _SMALLER * body.size
+    return is_bold and not near and not name[:1].islower()
+
+
+def _name(lines: Sequence[Line], first: int, last: int) -> str:
+    return " ".join(line.text.strip() for line in lines[first : last + 1]).replace(f"{HYPHEN} ", "")
