@@ -25,7 +25,7 @@ CODE = {"script", "style", "noscript", "template", "title"}
 """Tags whose text is for programs, or shown elsewhere than on the page."""
 _DROPPED = {
     *CODE,
-    *("svg", "button", "iframe", "select"),
+    *("svg", "iframe", "select"),
     *("canvas", "object", "audio", "video"),
     *("del", "s", "strike"),
 }
@@ -56,6 +56,8 @@ _COUNTS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "uppe
 """Type of a list → the form of its numbers, as Word names it."""
 _FEWEST_LINKS = 3
 """Links of a table of contents."""
+_MOST_BUTTON = 12
+"""Words of a button; a longer one is text."""
 _MOST_CONTENTS = 3
 """Words that introduce a table of contents, with a colon; more introduce an enumeration."""
 _CELL = 1200
@@ -139,6 +141,13 @@ def _is_linked(tag: Any) -> bool:
     return any(link.get("href", "").startswith("#") for link in tag.iterancestors("a"))
 
 
+def _is_control(tag: Any) -> bool:
+    """Return whether the tag is a button, and not a heading or a text that a click unfolds."""
+    if tag.tag != "button" or tag.getparent().tag in {*_HEADINGS, "dt", "summary"}:
+        return False
+    return _count(tag) <= _MOST_BUTTON
+
+
 def _is_permalink(tag: Any) -> bool:
     """Return whether the tag is the mark after a heading that links to the heading or its code."""
     return tag.tag == "a" and len(tag) < 3 and "".join(tag.itertext()).strip() in _PERMALINKS
@@ -196,6 +205,8 @@ class Writer:
 
     def _is_dropped(self, tag: Any) -> bool:
         if not isinstance(tag.tag, str) or tag.tag in _DROPPED or _is_permalink(tag):
+            return True
+        if _is_control(tag):
             return True
         return _is_hidden(tag) or (not self._with_navigation and _is_navigation(tag))
 

@@ -33,7 +33,8 @@ _FRONT_MATTER = re.compile(
     re.DOTALL,
 )
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
-_INLINE = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]|(?<!\w)_+|_+(?!\w)")
+# The lengths are limited, since each of many brackets would be searched to the end of the line.
+_INLINE = re.compile(r"!?\[([^\]]{0,300})\]\([^)]{0,1000}\)|[*`]|(?<!\w)_+|_+(?!\w)")
 _EMPHASIS = re.compile(
     r"(?P<code>`[^`]+`|``.+?``)"
     r"|(?<![\w*\\])(?P<stars>\*{1,3})(?=[^\s*])(?P<said>[^*\n]*[^\s*])(?P=stars)(?![\w*])"

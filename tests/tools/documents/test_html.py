@@ -114,6 +114,13 @@ def test_links_that_continue_a_sentence_are_read() -> None:
     assert text(f"<p>On this page:</p><ul>{links}</ul><p>Yes.</p>") == "On this page:\n\nYes."
 
 
+def test_a_button_in_a_heading_is_the_heading_of_what_it_unfolds() -> None:
+    (passage,) = passages(
+        "<h1>Oil</h1><h2><button>Does it smell?</button></h2><p>Yes.</p><button>Go</button>"
+    )
+    assert (passage.title, passage.text) == ("Oil – Does it smell?", "Yes.")
+
+
 def test_headings_of_notes_head_no_section() -> None:
     (passage,) = passages("<h1>Oil</h1><p>It burns.</p><h3>Tip</h3><p>Filter it.</p>")
     assert (passage.title, passage.text) == ("Oil", "It burns.\n\nTip\n\nFilter it.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -166,6 +167,12 @@ She leads the lab. {STORY}
     parts = {part.headings: part.text[part.start : part.end] for part in read(raw, "h.md").parts}
     assert parts["Dr. Anna Bell",].strip() == "Dr. Anna Bell"
     assert "**" not in found[0].text
+
+
+def test_a_heading_of_many_brackets_is_read_in_linear_time() -> None:
+    began = time.process_time()
+    read("# " + "[" * 50_000 + "](" * 50_000 + "\nOil.", "a.md")
+    assert time.process_time() - began < 3
 
 
 def test_an_unclosed_comment_in_markdown_is_told() -> None:
