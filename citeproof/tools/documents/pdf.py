@@ -30,6 +30,7 @@ from citeproof.tools.documents.pdf_furniture import without_furniture
 from citeproof.tools.documents.pdf_headings import find_headings, find_title
 from citeproof.tools.documents.pdf_lines import Line, name_pages, read_lines
 from citeproof.tools.documents.pdf_notes import insert, read_notes
+from citeproof.tools.documents.pdf_tables import with_column_names
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
@@ -69,7 +70,7 @@ def read_pdf(data: bytes, path: Path) -> Document:
         for number, page in enumerate(pages):
             if tesseract and page.drawn and not (page.lines or page.error):
                 _recognize(tesseract, document, number, page)
-    texts = without_furniture([page.lines for page in pages])
+    texts = list(map(with_column_names, without_furniture([page.lines for page in pages])))
     headings = find_headings(texts, bookmarks)
     title = usable_title(title) or find_title(texts) or path.stem
     parts = tuple(_parts(texts, title, headings))
@@ -148,17 +149,20 @@ def _parts(
         over = _runs_over(before.text, made.text)
         text += (" " if over else "\f") * bool(begins) + made.text
         begins.append(len(text) - len(made.text) + over)
-    for part in sections(text, found, title):
+    rows = [row for made in texts for row in made.rows]
+    for part in sections(text, found, title, kept=rows):
         for page in range(bisect_right(begins, part.start), bisect_left(begins, part.end) + 1):
             start = max(part.start, begins[page - 1])
             end = min([part.end, *begins[page : page + 1]])
             end = start + len(text[start:end].rstrip())
             body = min(max(part.body, start), end)
             if body < end:
-                boxes = [
+                boxes = (
                     box for box in texts[page - 1].boxes if start < box.end and box.start < end
-                ]
-                yield replace(part, start=start, body=body, end=end, page=page, boxes=tuple(boxes))
+                )
+                kept = (row for row in part.kept if start <= row[0] and row[1] <= end)
+                piece = replace(part, start=start, body=body, end=end, page=page)
+                yield replace(piece, boxes=tuple(boxes), kept=tuple(kept))
 
 
 def _runs_over(text: str, following: str) -> int:

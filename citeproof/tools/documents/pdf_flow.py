@@ -38,6 +38,8 @@ class Flow:
     boxes: list[Box] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     """The offset of each line."""
+    rows: list[tuple[int, int]] = field(default_factory=list)
+    """The start and the end of each row of a table."""
 
 
 def count_spellings(lines: Iterable[Line]) -> Counter[str]:
@@ -70,7 +72,7 @@ def flow(
         said, join = line.text.replace(HYPHEN, "-"), "\n"
         if following is None:
             pass
-        elif broken := _broken(said, following.text, spelled):
+        elif not line.is_row and (broken := _broken(said, following.text, spelled)):
             said, join = broken[0], ""
         elif number in headings or number + 1 in headings:
             join = " " if headings.get(number) == headings.get(number + 1) else "\n"
@@ -80,6 +82,8 @@ def flow(
         for piece in line.pieces:
             begin, end = place + piece.start, place + min(piece.end, len(said))
             made.boxes += place_box(begin, end, piece.area)
+        if line.is_row:
+            made.rows.append((place, place + len(said)))
         made.text += said + join
         place += len(said) + len(join)
     made.text = made.text.rstrip("\n ")
@@ -112,7 +116,7 @@ def _goes_on(line: Line, following: Line, full: float, usual: float | None) -> b
     said, then = line.text, following.text
     if following.goes_on:
         return bool(then)
-    if line.noted or following.noted or line.font.fixed or following.font.fixed:
+    if any(one.noted or one.is_row or one.font.fixed for one in (line, following)):
         return False
     if _LISTED.match(then) or _CODE_ENDS.search(said) or _CODE_BEGINS.match(then):
         return False

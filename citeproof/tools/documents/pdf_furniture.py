@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from citeproof.tools.documents.pdf_lines import Line
+from citeproof.tools.documents.pdf_lines import Line, by_row
 
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
 _PAGE_NUMBER = re.compile(r"\W*(?:\d{1,4}|[ivxlc]+)\W*", re.IGNORECASE)
@@ -61,12 +61,7 @@ def _without_contents(lines: list[Line]) -> list[Line]:
 
     The rows between them go as well, such as chapters without dots, and the heading above.
     """
-    rows: list[list[Line]] = []
-    for line in lines:
-        if line.goes_on and rows:
-            rows[-1].append(line)
-        else:
-            rows.append([line])
+    rows = by_row(lines)
     entries = [(_ENTRY.search(" ".join(line.text for line in row))) for row in rows]
     places = [place for place, entry in enumerate(entries) if entry]
     numbers = [int(entry[1]) for entry in entries if entry and entry[1]]

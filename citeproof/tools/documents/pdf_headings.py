@@ -150,7 +150,7 @@ def _is_wrapped(lines: Sequence[Line], first: int, last: int, body: _Body) -> bo
 
 def _is_heading(lines: Sequence[Line], first: int, last: int, body: _Body, gap: float) -> bool:
     line, name = lines[first], _name(lines, first, last)
-    in_row = line.goes_on or (last + 1 < len(lines) and lines[last + 1].goes_on)
+    in_row = line.is_row or line.goes_on or (last + 1 < len(lines) and lines[last + 1].goes_on)
     if in_row or line.noted or line.font.fixed:
         return False
     if _NO_HEADING.search(name) or len(name.split()) > _MOST_WORDS or not begins_section(name):

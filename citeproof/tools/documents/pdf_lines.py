@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -58,6 +58,8 @@ class Line:
     """Whether it continues the row of the previous line."""
     noted: bool = False
     """Whether it comes from a form field or a note."""
+    is_row: bool = False
+    """Whether it is a row of a table, with the names of its columns."""
     font: Font = NO_FONT
     """The size of its first letter; bold, or fixed in width, only if its last sign is too."""
 
@@ -67,6 +69,17 @@ def read_lines(text: PdfTextPage, shown: Displayed) -> list[Line]:
     reader = _Reader(text, shown)
     rows = [list(reader.row(*match.span())) for match in _LINE.finditer(reader.text)]
     return list(_in_columns([row for row in rows if row]))
+
+
+def by_row(lines: Iterable[Line]) -> list[list[Line]]:
+    """Group lines by row; the cells of a row go on from its first line."""
+    rows: list[list[Line]] = []
+    for line in lines:
+        if line.goes_on and rows:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return rows
 
 
 class _Reader:

@@ -98,7 +98,7 @@ def row_lines(rows: Sequence[Sequence[Cell]], header: Sequence[Sequence[Cell]]) 
     """Return a line for each row below the header rows; without a header, bars separate cells."""
     if not header or len(header) >= len(rows):
         return [line for row in rows if (line := _bare(row))]
-    names = _names(header)
+    names = column_names(header)
     return [line for row in rows[len(header) :] if (line := _row_line(names, row))]
 
 
@@ -189,8 +189,8 @@ def _is_of_one_kind(values: Sequence[str]) -> bool:
     return 2 * len(numbers) > len(values) and 2 * len(kinds) <= max(2, len(numbers))
 
 
-def _names(rows: Sequence[Sequence[Cell]]) -> list[str]:
-    """Return the name of each column: the text of the header rows above it."""
+def column_names(rows: Sequence[Sequence[Cell]]) -> list[str]:
+    """Return the name of each column: the text of the header `rows` above it."""
     width = max(map(len, rows))
     columns = [[row[n].text for row in rows if n < len(row)] for n in range(width)]
     return [" ".join(dict.fromkeys(filter(None, column)))[:_MOST_NAME] for column in columns]

@@ -126,6 +126,61 @@ def test_a_table_is_read_by_rows() -> None:
     assert "Sheep 1 1 crowns\nSheep 2 2 crowns" in text
 
 
+def table(rows: list[list[str]], *, font: str = "F1") -> str:
+    """A content stream with a table below column names in bold."""
+    return "".join(
+        lines(text, x=72 + 150 * n, y=700 - 16 * place, font=font if place else BOLD)
+        for place, row in enumerate(rows)
+        for n, text in enumerate(row)
+        if text
+    )
+
+
+def test_the_rows_of_a_table_have_the_names_of_their_columns() -> None:
+    rows = [
+        ["Isle", "Sheep", "Wool in 2024"],
+        ["Vessay", "40", "12 sacks"],
+        ["Great Holm", "1,200", "310 sacks"],
+        ["Ailsay", "", "none"],
+    ]
+    content = lines("It is shorn in June.", y=730) + table(rows) + lines("All is sold.", y=600)
+    [part] = document(make([Sheet(content)])).parts
+    assert part.text.splitlines() == [
+        "It is shorn in June.",
+        "Isle: Vessay; Sheep: 40; Wool in 2024: 12 sacks",
+        "Isle: Great Holm; Sheep: 1,200; Wool in 2024: 310 sacks",
+        "Isle: Ailsay; Wool in 2024: none",
+        "All is sold.",
+    ]
+    assert [part.text[start:end] for start, end in part.kept] == part.text.splitlines()[1:4]
+    [sacks] = boxed(part, "310 sacks")
+    assert sacks[0] == pytest.approx(372 / 612, abs=0.005)
+
+
+def test_a_cell_of_several_lines_is_read_together() -> None:
+    rows = [
+        ["Option", "Meaning", "Default"],
+        ["light", "Lights the lamp", "no"],
+        ["", "when it is dark.", ""],
+        ["horn", "Blows the horn.", "yes"],
+    ]
+    [part] = document(make([Sheet(table(rows))])).parts
+    assert part.text.splitlines() == [
+        "Option: light; Meaning: Lights the lamp when it is dark.; Default: no",
+        "Option: horn; Meaning: Blows the horn.; Default: yes",
+    ]
+
+
+def test_columns_without_names_stay_as_they_are() -> None:
+    words = [["Ann", "Bo", "Carl"], ["Dan", "Eve", "Fay"], ["Gil", "Hal", "Ida"]]
+    plain = "".join(
+        lines(text, x=72 + 150 * n, y=700 - 16 * place)
+        for place, row in enumerate(words)
+        for n, text in enumerate(row)
+    )
+    assert texts(make([Sheet(plain)])) == ["Ann Bo Carl\nDan Eve Fay\nGil Hal Ida"]
+
+
 def test_headers_and_page_numbers_that_repeat_are_left_out() -> None:
     sheets = [
         Sheet(

@@ -1,0 +1,158 @@
+"""Writes the rows of tables on a PDF page with the names of their columns."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+from typing import NamedTuple
+
+from citeproof.tools.documents.pdf_lines import Line, Piece, by_row
+from citeproof.tools.documents.tables import Cell, cell_of, column_names, find_header
+
+_FEWEST_ROWS = 3
+"""Least number of rows with a cell in each column."""
+_FAR = 2.5
+"""Rows of a table stand at most this many times their height apart."""
+_WRAPPED = 0.9
+"""Lines of a cell stand at most this many times their height apart."""
+_TOUCH = 0.002
+"""Columns may overlap by this share of the page's width."""
+_VALUE = re.compile(r"\W*\d[\d.,\s]*\W*(?:[A-Za-z%°]{1,3})?")
+_LONGEST_CELL = 200
+
+
+class _Table(NamedTuple):
+    size: int
+    """Number of rows on the page."""
+    lines: list[Line]
+
+
+def with_column_names(lines: Sequence[Line]) -> list[Line]:
+    """Replace each row of a table by a line such as `North; 2020: 12 crowns; 2021: 14 crowns`.
+
+    A table is a run of rows whose cells stand below each other, with a first row that names the
+    columns: it is bold, or there are numbers below it. All else stays as it is.
+    """
+    rows, place = by_row(lines), 0
+    kept: list[Line] = []
+    while place < len(rows):
+        table = _table(rows[place:]) if len(rows[place]) > 1 else None
+        kept += table.lines if table else rows[place]
+        place += table.size if table else 1
+    return kept
+
+
+def _table(rows: Sequence[list[Line]]) -> _Table | None:
+    """Return the table that begins with the first row; None if there is none."""
+    if any(cell.font.fixed for cell in rows[0]):  # code, or the output of a program
+        return None
+    block = list(_near(rows))
+    if not block:
+        return None
+    width = statistics.mode([len(row) for row in block])
+    full = [row for row in block if len(row) == width]
+    if width < 2 or len(full) < _FEWEST_ROWS or len(block[0]) != width:
+        return None
+    columns = [
+        (min(cell.area.left for cell in column), max(cell.area.right for cell in column))
+        for column in zip(*full, strict=True)
+    ]
+    if any(right > left + _TOUCH for (_, right), (left, _) in pairwise(columns)):
+        return None
+    grid: list[list[list[Line]]] = []
+    used = 0
+    for row in block:
+        cells = _in_columns(row, columns)
+        if cells is None:
+            break
+        if grid and not cells[0] and _goes_on(grid[-1], cells):
+            grid[-1] = [above + below for above, below in zip(grid[-1], cells, strict=True)]
+        else:
+            grid.append(cells)
+        used += 1
+    texts = [[cell_of(" ".join(line.text for line in cell)) for cell in row] for row in grid]
+    header = find_header(texts)
+    if len(grid) < _FEWEST_ROWS or not header or not _stands_out(grid, texts, len(header)):
+        return None
+    names = column_names(header)
+    return _Table(used, [_line(names, row) for row in grid[len(header) :]])
+
+
+def _near(rows: Sequence[list[Line]]) -> Iterator[list[Line]]:
+    """Yield the rows that follow each other closely and have several cells, or a wrapped one."""
+    above: Line | None = None
+    for row in rows:
+        line = row[0]
+        if any(cell.noted or not cell.pieces or len(cell.text) > _LONGEST_CELL for cell in row):
+            return
+        if above and not 0 <= line.area.top - above.area.bottom < _FAR * above.area.height:
+            return
+        if above and len(row) == 1 and line.area.left <= above.area.left + _TOUCH:
+            return
+        yield row
+        above = line
+
+
+def _in_columns(
+    row: Sequence[Line], columns: Sequence[tuple[float, float]]
+) -> list[list[Line]] | None:
+    """Return the cell of each column; None if a cell is in no column or several."""
+    cells: list[list[Line]] = [[] for _ in columns]
+    for line in row:
+        places = [
+            place
+            for place, (left, right) in enumerate(columns)
+            if line.area.left < right and line.area.right > left
+        ]
+        if len(places) != 1 or cells[places[0]]:
+            return None
+        cells[places[0]].append(line)
+    return cells
+
+
+def _goes_on(above: Sequence[Sequence[Line]], row: Sequence[Sequence[Line]]) -> bool:
+    """Whether all cells of a row only continue the words of the cells above them."""
+    return all(
+        bool(over)
+        and cell[0].area.top - over[-1].area.bottom < _WRAPPED * cell[0].area.height
+        and not _VALUE.fullmatch(cell[0].text)
+        for over, cell in zip(above, row, strict=True)
+        if cell
+    )
+
+
+def _stands_out(
+    grid: Sequence[Sequence[Sequence[Line]]], texts: Sequence[Sequence[Cell]], size: int
+) -> bool:
+    """Whether the first rows are bold and the others are not, or have numbers below them."""
+    bold = [[line.font.bold for cell in row for line in cell] for row in grid]
+    if all(map(all, bold[:size])) and not any(map(all, bold[size:])):
+        return True
+    values = zip(*texts[size:], strict=True)
+    return any(
+        2 * sum(bool(_VALUE.fullmatch(cell.text)) for cell in column) > len(texts) - size
+        for column in list(values)[1:]
+    )
+
+
+def _line(names: Sequence[str], row: Sequence[Sequence[Line]]) -> Line:
+    """Write a row as one line; the pieces are those of its cells."""
+    text, pieces = "", list[Piece]()
+    for name, cell in zip(names, row, strict=True):
+        if not cell:
+            continue
+        said = " ".join(line.text for line in cell)
+        text += ("; " if text else "") + (f"{name}: " if name and name != said else "")
+        for line in cell:
+            pieces += (
+                Piece(len(text) + piece.start, len(text) + piece.end, piece.area)
+                for piece in line.pieces
+            )
+            text += line.text + (" " if line is not cell[-1] else "")
+    every = [line for cell in row for line in cell]
+    area = reduce(or_, (line.area for line in every))
+    return Line(text, tuple(pieces), area, font=every[0].font, is_row=True)
