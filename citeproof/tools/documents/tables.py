@@ -137,7 +137,9 @@ def find_header(rows: Sequence[Sequence[Cell]]) -> Sequence[Sequence[Cell]]:
     columns = [(text, _column(rows[1:], n)) for n, text in enumerate(first) if text]
     if not all(_is_name(*column) for column in columns):
         return ()
-    if sum(any(values) for _, values in columns) < 2:  # names without values would be lost
+    # Names are lost if no value is below them, or if every row is a single text.
+    is_single = all(len({id(cell) for cell in row if cell.text}) < 2 for row in rows[1:])
+    if is_single or sum(any(values) for _, values in columns) < 2:
         return ()
     below = [cell.text for row in rows[1:] for cell in row[1:] if cell.text]
     if len(first) == 2 and (first[0].endswith(":") or not _is_of_one_kind(below)):

@@ -223,6 +223,11 @@ def test_the_items_of_a_list_have_their_numbers(attributes: str, said: str) -> N
     assert text(f"<ol {attributes}>{items}</ol>") == said
 
 
+def test_the_first_row_is_read_if_no_row_below_it_needs_names() -> None:
+    rows = "<tr><td>read<td>(<td>self,</tr><tr><td><td><td>path</tr><tr><td><td>)<td></tr>"
+    assert text(f"<table>{rows}</table>") == "read | ( | self,\n|  | path\n| )"
+
+
 def test_a_table_is_named_by_its_caption() -> None:
     rows = "".join(f"<tr><td>{n}<td>the lamp was lit early that day</tr>" for n in range(30))
     found = passages(
