@@ -25,14 +25,16 @@ def read_epub(data: bytes, path: Path) -> Document:
     parts: list[Part] = []
     problems: list[str] = []
     for number, name in enumerate(chapters, start=1):
+        content = b""
         try:
-            chapter = read_html(content := archive.read(name), Path(name))
+            content = archive.read(name)
+            chapter = read_html(content, Path(name))
         except DocumentError as error:
-            if (why := error.why) and "holds no text" not in why:
+            if (why := error.why) and ("holds no text" not in why or not _ends(content)):
                 problems.append(f"chapter {number} ({name}) was left out: {why}")
             continue
         problems += [f"chapter {number} ({name}): {problem}" for problem in chapter.problems]
-        if _END not in content.replace(b"\0", b"").lower():
+        if not _ends(content):
             problems.append(f"chapter {number} ({name}) breaks off: it does not end as XHTML does")
         own = chapter.title if chapter.title not in {title, Path(name).stem} else ""
         for part in chapter.parts:
@@ -46,6 +48,10 @@ def read_epub(data: bytes, path: Path) -> Document:
     if not parts:
         raise unusable(path, "no chapter holds any text", _FIX)
     return Document(str(path), title, tuple(parts), tuple(problems))
+
+
+def _ends(chapter: bytes) -> bool:
+    return _END in chapter.replace(b"\0", b"").lower()
 
 
 def _spine(archive: Archive, path: Path) -> tuple[str, list[str]]:

@@ -166,6 +166,7 @@ def test_a_chapter_that_is_missing_breaks_off_or_has_problems_is_told() -> None:
         "b.xhtml": f"<html><body><p>{STORY}",
         "c.xhtml": f"<html><body><p>{STORY}</p><!-- <p>{STORY}</p></body></html>",
         "d.xhtml": "",
+        "e.xhtml": '<!DOCTYPE html><html xmlns="http://www.w3.org/19',
     }
     problems = read(book(chapters, list(chapters)), "/book.epub").problems
     assert problems[:2] == (
@@ -173,6 +174,7 @@ def test_a_chapter_that_is_missing_breaks_off_or_has_problems_is_told() -> None:
         "chapter 3 (in/c.xhtml): a comment in it is not closed, so what follows it was left out",
     )
     assert problems[2].startswith("chapter 4 (in/d.xhtml) was left out")
+    assert problems[3].startswith("chapter 5 (in/e.xhtml) was left out: it holds no text")
 
 
 def test_a_book_without_text_is_refused() -> None:
