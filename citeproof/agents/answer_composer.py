@@ -126,17 +126,19 @@ class AnswerComposer(Node):
             return None
         by_id, parts = {one.id: one for one in passages}, question_parts(question)
         try:
-            answered, failed = await find_answered(self.answerability, parts, claims, by_id)
+            answered = await find_answered(self.answerability, parts, claims, by_id)
         except VerifierOutageError as error:
             note(f"whether the claims answer the question was not checked: {error}")
             return None
-        if all(answered):
+        if all(answered.proved):
             return None
-        if any(failed):
+        if any(answered.failed):
             return "partial", "The claim that answers the question could not be proved."
-        if not any(answered):
+        if not any(answered.proved) and any(answered.likely):
+            return "partial", "It is not sure that this answers the question."
+        if not any(answered.proved):
             return "not_found", "No claim answers the question; this is what the passages say."
-        missing = " ".join(p for p, done in zip(parts, answered, strict=True) if not done)
+        missing = " ".join(p for p, done in zip(parts, answered.proved, strict=True) if not done)
         return "partial", f"Not answered: {missing}"
 
     async def _record(self, question: str, claims: list[Claim], passages: list[Passage]) -> None:

@@ -267,6 +267,15 @@ async def test_claims_beside_the_question_are_no_answer() -> None:
     assert answer.nearest == ()
 
 
+async def test_claims_that_come_close_to_an_answer_are_a_partial_one() -> None:
+    node = AnswerComposer(answerability=TableEntailment(lambda *_: 0.3))
+    answer = await composed(node, claims=[proved(LIT, 2)])
+    assert (answer.status, answer.reason) == (
+        "partial",
+        "It is not sure that this answers the question.",
+    )
+
+
 @pytest.mark.parametrize("answers", [BUILT, f"{LIT} {BUILT}"])
 async def test_a_single_claim_or_all_together_may_answer(answers: str) -> None:
     node = AnswerComposer(answerability=answering(answers))

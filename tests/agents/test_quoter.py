@@ -94,6 +94,30 @@ async def test_nothing_unrelated_replaces_a_claim_that_was_far_from_proved() -> 
     assert await quote(in_doubt(draft=other)) is None
 
 
+PORT = "The default port is 4532 for rigctld and 4533 for rotctld."
+PORTS = Passage(id="a", title="Radios", text=f"Some radios have 4533 channels. {PORT}")
+
+
+@pytest.mark.parametrize(
+    ("said", "score", "quoted"),
+    [
+        ("The rotator daemon listens on 4533.", 0.3, True),
+        ("The rotator daemon listens on 4533.", 0.29, False),
+        ("The rotator daemon listens on 4534.", 0.49, False),
+        ("The rotator daemon listens on a port.", 0.49, False),
+    ],
+)
+async def test_a_failed_claim_gives_way_to_a_sentence_with_its_numbers(
+    said: str, score: float, quoted: bool
+) -> None:
+    model = TableEntailment(lambda text, _: score if text.endswith(PORT) else 0.1)
+    draft = Draft(text=said, cited=("a",), verdict=failed(0.2))
+    asked = "On which port does the rotator daemon listen?"
+    given = in_doubt(question=asked, draft=draft, passages=[PORTS])
+    update: Any = await Quoter(model)(given)
+    assert (update.get("draft", draft).text == PORT) is quoted
+
+
 ROW = "Treatment: Vaccination; Dog: €62; Cat: €55"
 PRICES = Passage(id="a", title="Prices", text=f"Treatment: Consultation; Dog: €38; Cat: €34\n{ROW}")
 

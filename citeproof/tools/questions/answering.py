@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import heading_above
@@ -17,6 +18,17 @@ model, "Subletting is forbidden." does not answer "Is subletting allowed?" (0.05
 on short documents it finds 8, and this share all but two."""
 _ASKER = content("I me my mine myself we us our ours you your yours anybody anyone somebody there")
 """Words of a question that its answer need not repeat."""
+
+
+class Answered(NamedTuple):
+    """What the claims of an answer are to each part of the question."""
+
+    proved: list[bool]
+    """Whether proved claims answer it."""
+    failed: list[bool]
+    """Whether a claim that could not be proved answers it."""
+    likely: list[bool]
+    """Whether a proved claim answers it or comes close."""
 
 
 async def score_answers(
@@ -34,14 +46,15 @@ async def find_answered(
     parts: Sequence[str],
     claims: Sequence[Claim],
     passages: Mapping[str, Passage],
-) -> tuple[list[bool], list[bool]]:
-    """Return whether proved claims, and whether failed claims, answer each part of a question.
+) -> Answered:
+    """Decide which parts of a question the claims answer.
 
     A part may be answered by one claim, or by all proved claims together. It may also be answered
     by the sentence that proves a claim, or surely by both together, if the claim comes close: asked
     who was appointed in 1950, a writer leaves the year out. (Of twelve answers whose claims were
     judged to miss the question, the sentence accepts two, and both do answer it.) A part that asks
-    how many or when needs a number or a time.
+    how many or when needs a number or a time. A proved claim maybe answers if it comes close: of
+    six such claims that people would ask a document for in other words, five do answer.
 
     Args:
         answerability: Scores a text and a question.
@@ -76,14 +89,15 @@ async def find_answered(
     texts = list(dict.fromkeys([*alone, *whole, *(one for some in quoted for one in some[1:])]))
     cited = (citation.sentence for claim in proved for citation in claim.citations)
     stated = " ".join([*(claim.text for claim in proved), *cited])
-    won, lost = list[bool](), list[bool]()
+    found = Answered([], [], [])
     limit = answerability.threshold
     for part, row in zip(parts, await score_answers(answerability, parts, texts), strict=True):
         scores = dict(zip(texts, row, strict=True))
         own = [*alone[: len(proved)], *whole]
         near = [some for claim, *some in quoted if scores[claim] >= limit / 2]
-        won.append(
-            not lacks_number_or_time(stated, part)
+        fits = not lacks_number_or_time(stated, part)
+        found.proved.append(
+            fits
             and (
                 any(scores[one] >= limit for one in own)
                 or any(scores[said] >= limit for said, _ in near)
@@ -91,8 +105,9 @@ async def find_answered(
                 or any(_settles(claim.text, part) for claim in proved)
             )
         )
-        lost.append(any(scores[one] >= limit for one in alone[len(proved) :]))
-    return won, lost
+        found.failed.append(any(scores[one] >= limit for one in alone[len(proved) :]))
+        found.likely.append(fits and any(scores[one] >= limit / 2 for one in own))
+    return found
 
 
 def _settles(claim: str, question: str) -> bool:
