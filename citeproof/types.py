@@ -196,8 +196,9 @@ class Answer(_Value):
     method: str
     status: Literal["answered", "partial", "not_found"]
     """answered: every claim is supported, and the question, or each of its parts, is answered by
-    one of them; partial: a claim is not supported, a part is not answered or not surely, or a budget
-    was spent; not_found: no claim answers the question, and the text is what the passages do say."""
+    one of them; partial: a claim is not supported, a part is not answered or not surely, or a
+    budget was spent; not_found: no claim answers the question, and the text is what the passages do
+    say."""
     reason: str = ""
     """Why the answer is partial or was not found."""
     text: str = ""

@@ -36,7 +36,10 @@ _MOST_SHARE = 0.4
 """If more of a page's lines seem to be headings, none is: it is a form, a table or a card."""
 _NUMBERED = re.compile(r"\s*(?:\d+|[A-Z])((?:\.\d+)*)\.?\s")
 _NO_HEADING = re.compile(rf"[.;,:…{HYPHEN}-]\s*$|^[(\[]")
-_NO_TITLE = re.compile(rf"{_NUMBERED.pattern}|(?:version|release|draft|edition)\b", re.IGNORECASE)
+_NO_TITLE = re.compile(
+    r"\s*\d+(?:\.\d+)*\.?\s|(?:version|release|draft|edition)\b|(?:\S ){4}", re.IGNORECASE
+)
+"""Matches the first heading, a version, and letters that are set apart."""
 _LETTER = re.compile(r"[^\W\d_]")
 
 
