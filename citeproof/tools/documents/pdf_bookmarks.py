@@ -70,18 +70,14 @@ def _top(target: PdfDest, height: float) -> float:
     return 1 - float(top) / height if height else 0.0
 
 
-def find_bookmarked(
-    lines: Sequence[Line], page: int, bookmarks: Sequence[Bookmark]
-) -> list[PageHeading]:
-    """Return the headings of a page that bookmarks name, each where a line has its words.
+def find_bookmarked(lines: Sequence[Line], bookmarks: Sequence[Bookmark]) -> list[PageHeading]:
+    """Return the headings of a page that its bookmarks name, each where a line has its words.
 
     A heading without such a line stands at the place to which its bookmark leads.
     """
     found: list[PageHeading] = []
     begin = 0
     for mark in bookmarks:
-        if mark.page != page:
-            continue
         span = _named_lines(lines, begin, mark.name)
         if span is None:
             below = (n for n, line in enumerate(lines) if line.area.top >= mark.top - _ABOVE)

@@ -62,7 +62,10 @@ def find_headings(
     They are the bookmarks, if every second page has one, or else what the type shows, if that is
     more: programs also set other things in large type.
     """
-    marked = [find_bookmarked(lines, number, bookmarks) for number, lines in enumerate(pages)]
+    by_page: dict[int, list[Bookmark]] = {}
+    for mark in bookmarks:
+        by_page.setdefault(mark.page, []).append(mark)
+    marked = [find_bookmarked(lines, by_page.get(place, ())) for place, lines in enumerate(pages)]
     if 2 * len(bookmarks) >= len(pages):
         return marked
     return max(marked, _find_by_type(pages), key=lambda found: sum(map(len, found)))
