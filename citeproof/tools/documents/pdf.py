@@ -26,8 +26,8 @@ from citeproof.tools.documents.base import (
 from citeproof.tools.documents.ocr import recognize
 from citeproof.tools.documents.pdf_bookmarks import PageHeading, read_bookmarks
 from citeproof.tools.documents.pdf_flow import Flow, count_spellings, flow
-from citeproof.tools.documents.pdf_furniture import without_furniture
-from citeproof.tools.documents.pdf_headings import find_headings, find_title
+from citeproof.tools.documents.pdf_furniture import with_footnotes_last, without_furniture
+from citeproof.tools.documents.pdf_headings import find_headings, find_title, usual_size
 from citeproof.tools.documents.pdf_lines import Line, name_pages, read_lines
 from citeproof.tools.documents.pdf_notes import insert, read_notes
 from citeproof.tools.documents.pdf_tables import with_column_names
@@ -70,7 +70,9 @@ def read_pdf(data: bytes, path: Path) -> Document:
         for number, page in enumerate(pages):
             if tesseract and page.drawn and not (page.lines or page.error):
                 _recognize(tesseract, document, number, page)
-    texts = list(map(with_column_names, without_furniture([page.lines for page in pages])))
+    texts = without_furniture([page.lines for page in pages])
+    usual = usual_size(texts)
+    texts = [with_column_names(with_footnotes_last(lines, usual)) for lines in texts]
     headings = find_headings(texts, bookmarks)
     title = usable_title(title) or find_title(texts) or path.stem
     parts = tuple(_parts(texts, title, headings))

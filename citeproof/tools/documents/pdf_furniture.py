@@ -1,4 +1,4 @@
-"""Leaves out what a PDF page repeats, and tables of contents."""
+"""Leaves out what a PDF page repeats, and tables of contents; moves footnotes out of the text."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ _EDGE = 0.12
 """Headers and footers stand within this share of the page's height from its top or bottom."""
 _LAST = 0.2
 """A page number that is the page's last line stands within this share from its bottom."""
+_SMALL = 0.93
+"""The type of a footnote is at most this many times as large as the text's."""
 _REPEATED = 3
 """Least number of pages on which headers and footers repeat."""
 
@@ -72,3 +74,26 @@ def _without_contents(lines: list[Line]) -> list[Line]:
     named = (place for place in range(first) if _CONTENTS.fullmatch(rows[place][0].text))
     first = next(named, first)
     return [line for row in (*rows[:first], *rows[last + 1 :]) for line in row]
+
+
+def with_footnotes_last(lines: list[Line], usual: float) -> list[Line]:
+    """Move the footnotes of a column to the end of the page, since its text goes on in the next.
+
+    Footnotes are lines in small type before a line that stands higher on the page.
+
+    Args:
+        lines: The lines of a page, column by column.
+        usual: The size of most of the document's letters.
+    """
+    text: list[Line] = []
+    notes: list[Line] = []
+    small: list[Line] = []
+    for line in lines:
+        if 0 < line.font.size <= _SMALL * usual:
+            small.append(line)
+            continue
+        is_foot = bool(small and text) and line.area.top < small[0].area.top
+        (notes if is_foot else text).extend(small)
+        small = []
+        text.append(line)
+    return [*text, *small, *notes]

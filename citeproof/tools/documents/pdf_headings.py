@@ -107,14 +107,18 @@ def _find_by_type(pages: Sequence[Sequence[Line]]) -> list[list[PageHeading]]:
     ]
 
 
-def _body(pages: Sequence[Sequence[Line]]) -> _Body:
+def usual_size(pages: Sequence[Sequence[Line]]) -> float:
+    """Return the size of most letters of a document, in points; 0 if it is unknown."""
     sizes: Counter[float] = Counter()
-    bold = 0
     for line in (line for lines in pages for line in lines):
         sizes[line.font.size] += len(line.text)
-        bold += len(line.text) if line.font.bold else 0
-    usual = max(sizes, key=lambda size: sizes[size], default=0.0)
-    return _Body(usual, bold <= _MOST_BOLD * sizes.total())
+    return max(sizes, key=lambda size: sizes[size], default=0.0)
+
+
+def _body(pages: Sequence[Sequence[Line]]) -> _Body:
+    every = [line for lines in pages for line in lines]
+    bold = sum(len(line.text) for line in every if line.font.bold)
+    return _Body(usual_size(pages), bold <= _MOST_BOLD * sum(len(line.text) for line in every))
 
 
 def _unless_many(spans: list[tuple[int, int]], lines: Sequence[Line]) -> list[tuple[int, int]]:

@@ -303,6 +303,17 @@ def test_large_and_bold_lines_are_headings() -> None:
     ]
 
 
+def test_a_footnote_does_not_interrupt_the_text_of_two_columns() -> None:
+    left = ["The lamp of the isle has burnt", "since the year in which the keeper"]
+    right = ["came to the isle with his two", "daughters and a boat."]
+    content = (
+        lines(*left, y=200)
+        + lines("1 It was out in 1931.", y=140, size=9)
+        + lines(*right, x=330, y=700)
+    )
+    assert texts(make([Sheet(content)])) == [f"{' '.join(left + right)}\n1 It was out in 1931."]
+
+
 def test_a_form_whose_lines_are_bold_has_no_headings() -> None:
     content = "".join(
         lines(f"Question {n}", y=720 - 60 * n, font=BOLD) + lines("Answer:", y=690 - 60 * n)
