@@ -19,7 +19,7 @@ from citeproof.tools.entailment import Entailment, halfway
 from citeproof.tools.entailment.details import missing_details
 from citeproof.tools.entailment.spans import KINDS, find_spans
 from citeproof.tools.questions.answering import score_answers
-from citeproof.tools.questions.kinds import lacks_number_or_time, lacks_person
+from citeproof.tools.questions.kinds import lacks_asked_kind, lacks_person
 from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
 from citeproof.tools.questions.wording import asks_for_several, asks_why
 from citeproof.types import Passage
@@ -111,7 +111,7 @@ class AnswerQuoter(Node):
             for number, passage in memory.items()
             for quote in quotes_in(passage)
             if quote.is_statement
-            and not lacks_number_or_time(quote.text, question)
+            and not lacks_asked_kind(quote.text, question)
             and not lacks_person(quote.text, question)
         ]
         if not found:

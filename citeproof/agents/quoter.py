@@ -16,7 +16,7 @@ from citeproof.tools.citations.quotes import Quote, quotes_in
 from citeproof.tools.entailment import Entailment, halfway
 from citeproof.tools.entailment.details import missing_code, missing_details
 from citeproof.tools.questions.answering import score_answers
-from citeproof.tools.questions.kinds import lacks_number_or_time
+from citeproof.tools.questions.kinds import lacks_asked_kind
 from citeproof.tools.questions.parts import question_parts
 from citeproof.tools.questions.wording import tells_how
 from citeproof.tools.sentences import LIST_ITEM, ROW, Span, split
@@ -156,7 +156,7 @@ class Quoter(Node):
             return None
         quotes = list(_useful(passage, claim, accepted))
         if self._judge is not None:
-            quotes = [one for one in quotes if not lacks_number_or_time(one.text, question)]
+            quotes = [one for one in quotes if not lacks_asked_kind(one.text, question)]
         if not is_failed:
             quotes = [quote for quote in quotes if quote.is_statement]
         scores = await self._scores(question, [quote.premise for quote in quotes])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import heading_above
 from citeproof.tools.entailment import Entailment, Pair, halfway, question_hypothesis
-from citeproof.tools.questions.kinds import lacks_number_or_time
+from citeproof.tools.questions.kinds import lacks_asked_kind
 from citeproof.tools.questions.parts import asks_yes_or_no, name_topic
 from citeproof.types import Claim, Passage
 
@@ -95,7 +95,7 @@ async def find_answered(
         scores = dict(zip(texts, row, strict=True))
         own = [*alone[: len(proved)], *whole]
         near = [some for claim, *some in quoted if scores[claim] >= limit / 2]
-        fits = not lacks_number_or_time(stated, part)
+        fits = not lacks_asked_kind(stated, part)
         found.proved.append(
             fits
             and (

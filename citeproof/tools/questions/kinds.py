@@ -1,4 +1,4 @@
-"""Whether an answer gives the number, time or person that a question asks for; English only."""
+"""Whether an answer gives the number, time, reason or person that is asked for; English only."""
 
 from __future__ import annotations
 
@@ -36,6 +36,15 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 """A date, or a word that tells when something happens."""
+_WHY = re.compile(r"\s*(?:\w+\s+)?why\b", re.IGNORECASE)
+_REASON = re.compile(
+    r"\b(?:because|since|so|to \w+|for|due|as|therefore|thus|owing|thanks|hence|given|after"
+    r"|led to|lead\w* to|hop(?:ed|ing)"
+    r"|(?:reason|caus|result|prevent|allow|avoid|purpose|intend|aim|lack|fear|need|want|wish|believ"
+    r"|explain|motivat)\w*)\b",
+    re.IGNORECASE,
+)
+"""A word that often goes with a reason."""
 _WHO = re.compile(r"\s*(?:(?:to|for|by|with|from|of|under)\s+)?who(?:m|se)?\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]+")
 _PEOPLE = """
@@ -51,20 +60,25 @@ _PERSON = re.compile(
 """Matches more than persons, so that few are missed."""
 
 
-def lacks_number_or_time(answer: str, question: str) -> bool:
-    """Whether a question asks how many or when, and the answer adds no number or time.
+def lacks_asked_kind(answer: str, question: str) -> bool:
+    """Whether a question asks how many, when or why, and the answer has no number, time or reason.
 
     To a model, "Some Huguenots settled in Bedfordshire" answers how many did (0.95). Of 282 such
-    questions of NQ, SQuAD and ASQA, three have answers without a number, and of 662 that ask when,
-    nine without a time.
+    questions of NQ, SQuAD and ASQA, three have answers without a number, of 662 that ask when, nine
+    without a time, and of 128 that ask why, six without a word that goes with a reason, as have 39%
+    of the sentences around them.
 
-    >>> lacks_number_or_time("Some settled there in 1568.", "How many settled there in 1568?")
+    >>> lacks_asked_kind("Some settled there in 1568.", "How many settled there in 1568?")
     True
-    >>> lacks_number_or_time("A dozen settled there.", "How many settled there?")
+    >>> lacks_asked_kind("A dozen settled there.", "How many settled there?")
     False
-    >>> lacks_number_or_time("The treaty did not adopt it.", "When was the treaty adopted?")
+    >>> lacks_asked_kind("The treaty did not adopt it.", "When was the treaty adopted?")
+    True
+    >>> lacks_asked_kind("She was thirty when the work began.", "Why was the lighthouse built?")
     True
     """
+    if _WHY.match(question):
+        return _REASON.search(answer) is None
     if _HOW_MANY.match(question):
         wanted, said = _NUMBER, _NO_COUNT.sub(" ", answer)
     elif _WHEN.match(question):

@@ -64,9 +64,11 @@ async def test_claim_and_sentence_may_surely_answer_together(
         ("When did Noble do it in 1950?", "Noble did it when Kintner left.", True),
         ("When did Noble do it in 1950?", "Noble did it last Tuesday.", True),
         ("When Noble left, who came?", "Kintner came.", True),
+        ("Why was Kintner made president?", "Kintner was made president in 1950.", False),
+        ("Why was Kintner made president?", "Noble wanted it.", True),
     ],
 )
-async def test_how_many_and_when_need_a_number_and_a_time(
+async def test_how_many_when_and_why_need_a_number_a_time_and_a_reason(
     question: str, said: str, answered: bool
 ) -> None:
     model = TableEntailment(lambda *_: 0.9)
