@@ -134,9 +134,9 @@ class AnswerComposer(Node):
             return None
         if any(answered.failed):
             return "partial", "The claim that answers the question could not be proved."
-        if not any(answered.proved) and any(answered.likely):
-            return "partial", "It is not sure that this answers the question."
         if not any(answered.proved):
+            if any(answered.likely):
+                return "partial", "It is not sure that this answers the question."
             return "not_found", "No claim answers the question; this is what the passages say."
         missing = " ".join(p for p, done in zip(parts, answered.proved, strict=True) if not done)
         return "partial", f"Not answered: {missing}"

@@ -100,8 +100,9 @@ def _named_lines(lines: Sequence[Line], begin: int, name: str) -> tuple[int, int
                 break
             said += _letters(lines[last].text)
         if said and said == wanted:
-            numbered = first > begin and lines[first].goes_on
-            return first - (numbered and _is_number(lines[first - 1])), last
+            if first > begin and lines[first].goes_on and _is_number(lines[first - 1]):
+                return first - 1, last
+            return first, last
     return None
 
 

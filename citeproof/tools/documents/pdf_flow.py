@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 
 from citeproof.pdfium import Area
-from citeproof.tools.documents.pdf_lines import HYPHEN, Line
+from citeproof.tools.documents.pdf_lines import HYPHEN, Line, gap
 from citeproof.types import Box
 
 _LISTED = re.compile(r"\s*(?:[-*•‣▪]|(?:\d{1,3}|[a-z])[.)]|\[\d{1,3}\]|\([a-z\d]{1,2}\))\s")
@@ -72,8 +72,8 @@ def flow(
         said, join = line.text.replace(HYPHEN, "-"), "\n"
         if following is None:
             pass
-        elif not line.is_row and (broken := _broken(said, following.text, spelled)):
-            said, join = broken[0], ""
+        elif not line.is_row and (begun := _broken_word(said, following.text, spelled)):
+            said, join = begun, ""
         elif number in headings or number + 1 in headings:
             join = " " if headings.get(number) == headings.get(number + 1) else "\n"
         elif _goes_on(line, following, full, usual):
@@ -90,29 +90,30 @@ def flow(
     return made
 
 
-def _broken(said: str, then: str, spelled: Mapping[str, int]) -> tuple[str] | None:
-    """Return the beginning of a word that two lines share; None if they share none.
+def _broken_word(said: str, then: str, spelled: Mapping[str, int]) -> str:
+    """Return a line as the next one continues its last word; "" if it does not.
 
     A hyphen stays in a range of numbers, in an option, in an address, and where the document
     writes the word so elsewhere.
     """
     if not then:
-        return None
+        return ""
     if _ADDRESS.search(said) and (said[-1] not in ".-" or then[0].islower() or then[0].isdigit()):
-        return (said,)
+        return said
     if _RANGE.search(said) and then[0].isdigit():
-        return (said,)
-    if not (said.endswith("-") and said[-2:-1].isalpha() and then[0].islower()):
-        return None
-    left, right = _SPELLED.findall(said[:-1])[-1], _SPELLED.findall(then)[0]
+        return said
+    rest = _SPELLED.match(then)
+    if not (said.endswith("-") and said[-2:-1].isalpha() and then[0].islower() and rest):
+        return ""
+    left, right = _SPELLED.findall(said[:-1])[-1], rest[0]
     compound, word = f"{left}-{right}".casefold(), f"{left}{right}".casefold()
     if _OPTION.search(said) or spelled.get(compound, 0) > spelled.get(word, 0):
-        return (said,)
-    return (said[:-1],)
+        return said
+    return said[:-1]
 
 
 def _goes_on(line: Line, following: Line, full: float, usual: float | None) -> bool:
-    """Whether a line continues the paragraph, or the row, of the line before it."""
+    """Whether the following line continues the paragraph, or the row, of a line."""
     said, then = line.text, following.text
     if following.goes_on:
         return bool(then)
@@ -121,7 +122,7 @@ def _goes_on(line: Line, following: Line, full: float, usual: float | None) -> b
     if _LISTED.match(then) or _CODE_ENDS.search(said) or _CODE_BEGINS.match(then):
         return False
     height = min(line.area.height, following.area.height)
-    apart = usual is not None and _gap(line, following) > usual + _APART * height
+    apart = usual is not None and gap(line, following) > usual + _APART * height
     outdented = following.area.left < line.area.left - _OUTDENT
     short, stops = len(said) < full, bool(_STOPS.search(said))
     if line.goes_on:  # the last cell of a row goes on only below itself
@@ -135,16 +136,12 @@ def usual_gap(lines: Sequence[Line]) -> float | None:
     """Return the usual space between lines of a paragraph: below lines that reach the margin."""
     longest = max((len(line.text) for line in lines), default=0)
     gaps = [
-        _gap(line, following)
+        gap(line, following)
         for line, following in pairwise(lines)
         if len(line.text) > 0.8 * longest and not following.goes_on
     ]
-    gaps = sorted(gap for gap in gaps if gap > 0)
+    gaps = sorted(space for space in gaps if space > 0)
     return gaps[len(gaps) // 4] if gaps else None  # a heading may be long too
-
-
-def _gap(line: Line, following: Line) -> float:
-    return following.area.top - line.area.bottom
 
 
 def place_box(start: int, end: int, area: Area) -> list[Box]:

@@ -16,7 +16,7 @@ from citeproof.tools.documents.pdf_bookmarks import (
     find_bookmarked,
 )
 from citeproof.tools.documents.pdf_flow import usual_gap
-from citeproof.tools.documents.pdf_lines import HYPHEN, Line
+from citeproof.tools.documents.pdf_lines import HYPHEN, Line, gap
 
 _LARGER = 1.12
 """The type of a heading is this many times as large as the text's."""
@@ -134,12 +134,12 @@ def _style(lines: Sequence[Line], first: int, last: int) -> tuple[int, bool, int
 
 def _set_apart(lines: Sequence[Line], body: _Body) -> Iterator[tuple[int, int]]:
     """Yield the first and last line of each heading of a page."""
-    gap, first = usual_gap(lines) or 0.0, 0
+    usual, first = usual_gap(lines) or 0.0, 0
     while body.size and first < len(lines):
         last = first
         while last - first + 1 < MOST_LINES and _is_wrapped(lines, first, last, body):
             last += 1
-        if _is_heading(lines, first, last, body, gap):
+        if _is_heading(lines, first, last, body, usual):
             yield first, last
         first = last + 1
 
@@ -153,12 +153,11 @@ def _is_wrapped(lines: Sequence[Line], first: int, last: int, body: _Body) -> bo
         return last == first and ONLY_NUMBER.match(lines[first].text) is not None
     if not (font.bold or body.is_large(lines[first])):
         return False
-    area = lines[last].area
-    most = area.height * (_FAR if font.size >= body.size * _TITLE else 1.0)
-    return 0 <= following[0].area.top - area.bottom < most
+    most = lines[last].area.height * (_FAR if font.size >= body.size * _TITLE else 1.0)
+    return 0 <= gap(lines[last], following[0]) < most
 
 
-def _is_heading(lines: Sequence[Line], first: int, last: int, body: _Body, gap: float) -> bool:
+def _is_heading(lines: Sequence[Line], first: int, last: int, body: _Body, usual: float) -> bool:
     line, name = lines[first], _name(lines, first, last)
     in_row = line.is_row or line.goes_on or (last + 1 < len(lines) and lines[last + 1].goes_on)
     if in_row or line.noted or line.font.fixed:
@@ -169,7 +168,7 @@ def _is_heading(lines: Sequence[Line], first: int, last: int, body: _Body, gap: 
         return False
     if body.is_large(line):
         return True
-    near = first > 0 and 0 <= line.area.top - lines[first - 1].area.bottom <= 1.2 * gap
+    near = first > 0 and 0 <= gap(lines[first - 1], line) <= 1.2 * usual
     is_bold = body.sets_bold and line.font.bold and line.font.size >= _SMALLER * body.size
     return is_bold and not near and not name[:1].islower()
 

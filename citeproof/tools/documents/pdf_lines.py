@@ -82,6 +82,11 @@ def by_row(lines: Iterable[Line]) -> list[list[Line]]:
     return rows
 
 
+def gap(line: Line, following: Line) -> float:
+    """Return the space between two lines, as a share of the page's height."""
+    return following.area.top - line.area.bottom
+
+
 class _Reader:
     def __init__(self, text: PdfTextPage, shown: Displayed) -> None:
         from pypdfium2 import raw

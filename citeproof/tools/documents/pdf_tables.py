@@ -10,7 +10,7 @@ from itertools import pairwise
 from operator import or_
 from typing import NamedTuple
 
-from citeproof.tools.documents.pdf_lines import Line, Piece, by_row
+from citeproof.tools.documents.pdf_lines import Line, Piece, by_row, gap
 from citeproof.tools.documents.tables import Cell, cell_of, column_names, find_header
 
 _FEWEST_ROWS = 3
@@ -89,7 +89,7 @@ def _near(rows: Sequence[list[Line]]) -> Iterator[list[Line]]:
         line = row[0]
         if any(cell.noted or not cell.pieces or len(cell.text) > _LONGEST_CELL for cell in row):
             return
-        if above and not 0 <= line.area.top - above.area.bottom < _FAR * above.area.height:
+        if above and not 0 <= gap(above, line) < _FAR * above.area.height:
             return
         if above and len(row) == 1 and line.area.left <= above.area.left + _TOUCH:
             return
@@ -118,7 +118,7 @@ def _goes_on(above: Sequence[Sequence[Line]], row: Sequence[Sequence[Line]]) -> 
     """Whether all cells of a row only continue the words of the cells above them."""
     return all(
         bool(over)
-        and cell[0].area.top - over[-1].area.bottom < _WRAPPED * cell[0].area.height
+        and gap(over[-1], cell[0]) < _WRAPPED * cell[0].area.height
         and not _VALUE.fullmatch(cell[0].text)
         for over, cell in zip(above, row, strict=True)
         if cell

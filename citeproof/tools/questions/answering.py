@@ -47,14 +47,15 @@ async def find_answered(
     claims: Sequence[Claim],
     passages: Mapping[str, Passage],
 ) -> Answered:
-    """Decide which parts of a question the claims answer.
+    """Find which parts of a question the claims answer.
 
     A part may be answered by one claim, or by all proved claims together. It may also be answered
     by the sentence that proves a claim, or surely by both together, if the claim comes close: asked
     who was appointed in 1950, a writer leaves the year out. (Of twelve answers whose claims were
     judged to miss the question, the sentence accepts two, and both do answer it.) A part that asks
-    how many or when needs a number or a time. A proved claim maybe answers if it comes close: of
-    six such claims that people would ask a document for in other words, five do answer.
+    how many or when needs a number or a time. A proved claim that comes close may
+    answer: of five proved answers that VTG had reported as not found, four come close, and three of
+    these do answer.
 
     Args:
         answerability: Scores a text and a question.

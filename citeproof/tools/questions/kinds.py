@@ -7,6 +7,7 @@ import re
 from citeproof.tools.citations.marks import content
 from citeproof.tools.entailment.details import NUMBER_VALUES
 from citeproof.tools.entailment.spans import MONTH, YEAR
+from citeproof.tools.questions.wording import asks_why
 
 _HOW_MANY = re.compile(r"\s*(?:\w+\s+)?how many\b", re.IGNORECASE)
 _OTHERS = "million billion trillion pair couple dozens hundreds thousands no none all every each"
@@ -36,7 +37,6 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 """A date, or a word that tells when something happens."""
-_WHY = re.compile(r"\s*(?:\w+\s+)?why\b", re.IGNORECASE)
 _REASON = re.compile(
     r"\b(?:because|since|so|to \w+|for|due|as|therefore|thus|owing|thanks|hence|given|after"
     r"|led to|lead\w* to|hop(?:ed|ing)"
@@ -77,7 +77,7 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
     >>> lacks_asked_kind("She was thirty when the work began.", "Why was the lighthouse built?")
     True
     """
-    if _WHY.match(question):
+    if asks_why(question):
         return _REASON.search(answer) is None
     if _HOW_MANY.match(question):
         wanted, said = _NUMBER, _NO_COUNT.sub(" ", answer)

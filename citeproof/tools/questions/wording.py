@@ -18,7 +18,9 @@ _ASKS_HOW = re.compile(
 )
 _ASKER = {"my": "your", "our": "your", "I": "you", "we": "you", "me": "you", "am": "are"}
 _OF_ASKER = re.compile(rf"\b(?:{'|'.join(_ASKER)})\b")
-_ASKS_WHY = re.compile(r"\s*(?:why|how come|for what reasons?|what (?:is|was) the reason)\b", re.I)
+_ASKS_WHY = re.compile(
+    r"\s*(?:\w+\s+)?(?:why|how come|for what reasons?|what (?:is|was) the reason)\b", re.I
+)
 _ASKS_LIST = re.compile(r"\s*what are the ([^?.,:]{3,80}?)\s*\?\s*$", re.IGNORECASE)
 """A question to which a small model replies that there are such things."""
 _NO_PLURAL = r"(?:is|was|has|does|this|its|as|us)\b"

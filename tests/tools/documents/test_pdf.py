@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from citeproof.errors import DocumentError
-from citeproof.pdfium import spell_out
+from citeproof.pdfium import Area, spell_out
 from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.pdf import read_pdf
+from citeproof.tools.documents.pdf_flow import flow
+from citeproof.tools.documents.pdf_lines import Line
 from tests.pdfs import BOLD, CODE, LOCKED, RESTRICTED, Sheet, image, lines, make, pdf
 
 LEFT = [f"The left column says in line {n} that" for n in range(8)]
@@ -374,6 +376,13 @@ def test_tables_of_contents_and_low_page_numbers_are_left_out() -> None:
     read = texts(make(pages))
     assert read[:3] == [f"The keeper number {n}." for n in range(1, 4)]
     assert "5 crowns" in read[3]
+
+
+def test_a_hyphen_before_a_letter_of_no_word_stays() -> None:
+    area = Area(0.1, 0.1, 0.5, 0.2)
+    below = Area(0.1, 0.21, 0.5, 0.31)
+    said = flow([Line("The light-", (), area), Line("ⓐ lamp.", (), below)], 0, {}).text
+    assert said == "The light- ⓐ lamp."
 
 
 def test_codes_of_fonts_are_spelled_out() -> None:
