@@ -145,7 +145,7 @@ def outlined(
     path: Path,
     text: str,
     headings: Sequence[Heading],
-    kept: Sequence[tuple[int, int]],
+    kept: Sequence[tuple[int, int]] = (),
     *,
     title: str = "",
     problems: Sequence[str] = (),

@@ -13,7 +13,7 @@ from citeproof.tools.documents.base import Document, Part, sections, unusable, w
 from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.html import read_html
 from citeproof.tools.documents.pipe_tables import write_out_tables
-from citeproof.tools.documents.text import text_outline
+from citeproof.tools.documents.text import text_headings
 
 _FIX = "Save it from the mail program again."
 _MOST_MESSAGES = 100_000
@@ -81,8 +81,8 @@ def _message(data: bytes, path: Path, where: str) -> tuple[str, tuple[Part, ...]
         said = _decode(content, charset, path) if content.strip() else ""
     lines = f"{head}\n\n{said.strip()}".split("\n")
     text, rows = write_out_tables((line, False) for line in lines)
-    headings, kept = text_outline(text, rows)
-    return title, sections(text, headings, title, kept=kept, location=where), problems
+    headings = text_headings(text)
+    return title, sections(text, headings, title, kept=rows, location=where), problems
 
 
 def _decode(content: bytes, charset: str, path: Path) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
 from citeproof.tools.documents.base import Document, Part, short_name
-from citeproof.tools.sentences import Span, split, starts, words
+from citeproof.tools.sentences import LIST_ITEM, Span, split, starts, words
 from citeproof.types import Box, Passage
 
 KEPT_WHOLE = 4
@@ -90,6 +90,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
         spans = list(_spans(text, start, end, kept, most))
     if not first.id:  # an object's pieces must stay as they are: ids refer to them
         spans = list(_leaning_together(text, spans, most // 2))
+        spans = list(_lists_together(text, spans, most))
     counts = [len(words(text[span.start : span.end])) for span in spans]
     for number, (left, right) in enumerate(_even(counts, most), start=1):
         begin, stop = spans[left].start, spans[right - 1].end
@@ -154,6 +155,41 @@ def _leans(text: str, held: Span, span: Span, most: int) -> bool:
         and _LEANING.match(text, span.start, span.end) is not None
         and len(words(text[held.start : span.end])) <= most
     )
+
+
+def _lists_together(text: str, spans: Sequence[Span], most: int) -> Iterator[Span]:
+    """Join the items of a list with each other and with the line before them that ends in a colon.
+
+    Half a list looks like the whole, and says nothing without its introduction. Of a list that is
+    much longer than a passage, only the first item stays with the introduction.
+    """
+    place = 0
+    while place < len(spans):
+        first = place + text[: spans[place].end].endswith(":", spans[place].start)
+        last = _list_end(text, spans, first)
+        if last > first and len(words(text[spans[place].start : spans[last - 1].end])) > 1.5 * most:
+            last = first + 1
+        last = max(last, place + 1)
+        yield Span(spans[place].start, spans[last - 1].end)
+        place = last
+
+
+def _list_end(text: str, spans: Sequence[Span], first: int) -> int:
+    """Return the number of the span after the list that begins with span `first`.
+
+    Sentences on the line of an item, and lines that are indented more than the first one, belong to
+    the list.
+    """
+    end, indent = first, 0
+    for end in range(first, len(spans)):
+        start = spans[end].start
+        line = text.rfind("\n", 0, start) + 1
+        begins = not text[line:start].strip()
+        if begins and LIST_ITEM.match(text, start):
+            indent = indent if end > first else start - line
+        elif end == first or (begins and start - line <= indent):
+            return end
+    return len(spans)
 
 
 def _without(title: str, said: str) -> str:

@@ -92,7 +92,7 @@ def with_footnotes_last(lines: list[Line], usual: float) -> list[Line]:
         if 0 < line.font.size <= _SMALL * usual:
             small.append(line)
             continue
-        is_foot = bool(small and text) and line.area.top < small[0].area.top
+        is_foot = bool(small and text) and line.area.bottom < small[0].area.top
         (notes if is_foot else text).extend(small)
         small = []
         text.append(line)

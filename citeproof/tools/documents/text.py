@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
@@ -48,7 +47,7 @@ def read_text(data: bytes, path: Path) -> Document:
     raw, problems = decode_any(data, path)
     raw = _HYPHENATED.sub("", raw)
     text, rows = write_out_tables((line, False) for line in raw.split("\n"))
-    headings, kept = text_outline(text, rows)
+    headings = text_headings(text)
     title = path.stem
     first = text.lstrip()
     line = first.partition("\n")[0].strip()
@@ -58,13 +57,11 @@ def read_text(data: bytes, path: Path) -> Document:
     elif first[first.find("\n") :].startswith("\n\n") and _is_title(line, first):
         title = line
         headings.insert(0, (begin, begin + len(line), 1, line))
-    return Document(str(path), title, sections(text, headings, title, kept=kept), problems)
+    return Document(str(path), title, sections(text, headings, title, kept=rows), problems)
 
 
-def text_outline(
-    text: str, rows: Sequence[tuple[int, int]] = ()
-) -> tuple[list[Heading], list[tuple[int, int]]]:
-    """Return the headings of plain text and the stretches to keep, as `sections` takes them."""
+def text_headings(text: str) -> list[Heading]:
+    """Return the headings of plain text, as `sections` takes them."""
     found: list[Heading] = []
     lines, starts = _lines(text)
     for number, (line, place) in enumerate(zip(lines, starts, strict=False)):
@@ -87,8 +84,7 @@ def text_outline(
                 below[:1].isspace() if below.strip() else _has_text(lines, number + 1)
             ):
                 found.append((place, place + len(line), 1, said))
-    terms, kept = outline(text, rows)
-    return sorted([*found, *terms]), kept
+    return sorted([*found, *list_names(text)])
 
 
 def _numbered_level(line: str) -> int:
@@ -128,9 +124,8 @@ def _is_title(line: str, text: str) -> bool:
 def read_rst(data: bytes, path: Path) -> Document:
     """Read reStructuredText: its source text, split at underlined headings."""
     text, problems = decode_any(data, path)
-    headings = _rst_headings(text)
-    terms, kept = outline(text)
-    return outlined(path, text, sorted([*headings, *terms]), kept, problems=problems)
+    headings = sorted([*_rst_headings(text), *list_names(text)])
+    return outlined(path, text, headings, problems=problems)
 
 
 def _rst_headings(text: str) -> list[Heading]:
@@ -163,16 +158,12 @@ def _lines(text: str) -> tuple[list[str], list[int]]:
     return lines, [0, *accumulate(len(line) + 1 for line in lines)]
 
 
-def outline(
-    text: str, rows: Sequence[tuple[int, int]] = ()
-) -> tuple[list[Heading], list[tuple[int, int]]]:
-    """Return headings for the pieces of long lists and the stretches to keep.
+def list_names(text: str) -> list[Heading]:
+    """Return headings for long lists, which may be cut: the line with a colon that introduces them.
 
-    A list that a line with a colon introduces may be cut. The pieces then get the introduction as
-    their heading. The `rows` from `write_out_tables` are kept too.
+    Each piece of such a list then has the introduction in its title.
     """
     headings: list[Heading] = []
-    kept: list[tuple[int, int]] = []
     lines, starts = _lines(text)
     number = 0
     while number < len(lines):
@@ -184,7 +175,6 @@ def outline(
             end = _list_end(lines, first)
             if end > first:
                 begin = _paragraph(lines, number)
-                kept.append((starts[begin], starts[first + 1] - 1))
                 name = _name(" ".join(lines[begin : number + 1]))
                 if len(words(text[starts[first] : starts[end]])) >= _LONG and name:
                     headings.append((starts[begin], starts[begin], TERM, name))
@@ -192,18 +182,7 @@ def outline(
                 number = end
                 continue
         number += 1
-    return headings, _joined(sorted([*kept, *rows]))
-
-
-def _joined(stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Merge stretches that overlap, such as a line that introduces a table and its first row."""
-    joined: list[tuple[int, int]] = []
-    for start, end in stretches:
-        if joined and start < joined[-1][1]:
-            start, last = joined.pop()
-            end = max(end, last)
-        joined.append((start, end))
-    return joined
+    return headings
 
 
 def _list_end(lines: list[str], first: int) -> int:

@@ -95,6 +95,24 @@ def test_the_pieces_of_a_long_list_are_named_for_what_introduces_it(name: str) -
     assert rest[-1].text.endswith("The end of it.")
 
 
+@pytest.mark.parametrize("name", ["a.md", "a.txt", "a.rst", "a.html"])
+@pytest.mark.parametrize("before", [70, 80, 90, 95, 100])
+def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) -> None:
+    items = [f"State {n}, in which the lamp waits.\n  It can be left." for n in range(5)]
+    above, below = f"{'It rains and ' * (before // 3)}it snows.", f"{'It blows and ' * 40}it hails."
+    if name == "a.html":
+        told = f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+        content = f"<p>{above} The lamp has five states:</p>{told}<p>{below}</p>"
+    else:
+        told = "\n".join(f"- {item}" for item in items)
+        content = f"{above} The lamp has five states:\n\n{told}\n\n{below}\n"
+    found = passages(content, name)
+    [whole] = [passage for passage in found if "State" in passage.text]
+    assert "The lamp has five states:" in whole.text
+    assert all(f"State {n}" in whole.text for n in range(5))
+    assert max(len(passage.text.split()) for passage in found) <= 180
+
+
 @pytest.mark.parametrize(
     ("raw", "read"),
     [

@@ -316,6 +316,17 @@ def test_a_footnote_does_not_interrupt_the_text_of_two_columns() -> None:
     assert texts(make([Sheet(content)])) == [f"{' '.join(left + right)}\n1 It was out in 1931."]
 
 
+def test_small_bullets_are_no_footnotes() -> None:
+    states = ["Docked: it is in the window.", "Free: it is on its own.", "Closed: it is gone."]
+    content = lines("A lamp can be in three states:") + "".join(
+        lines("-", x=90, y=699 - 16 * n, size=8) + lines(state, x=120, y=700 - 16 * n)
+        for n, state in enumerate(states)
+    )
+    assert texts(make([Sheet(content)])) == [
+        "\n".join(["A lamp can be in three states:", *(f"- {state}" for state in states)])
+    ]
+
+
 def test_a_form_whose_lines_are_bold_has_no_headings() -> None:
     content = "".join(
         lines(f"Question {n}", y=720 - 60 * n, font=BOLD) + lines("Answer:", y=690 - 60 * n)
