@@ -162,7 +162,10 @@ def _after_search(asks: bool, state: ComposedState, parameters: ComposedParamete
 
 
 def _after_answerability(state: ComposedState, parameters: ComposedParameters) -> str:
-    return _search_on(state, parameters) if state["answerable"] is False else "answer_quoter"
+    if state["answerable"] is False:
+        return _search_on(state, parameters)
+    may_search = parameters.search and state["retrieval"] is None
+    return "retrieval_stage" if state["doubt"] and may_search else "answer_quoter"
 
 
 def _search_on(state: ComposedState, parameters: ComposedParameters) -> str:

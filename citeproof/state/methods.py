@@ -48,6 +48,8 @@ class RunState(TypedDict):
     dropped: Texts
     answerable: Annotated[bool | None, latest]
     """Whether a passage answers the question; None if it was not checked."""
+    doubt: Annotated[str | None, latest]
+    """Why the answer may be wrong or incomplete; empty if that was checked, None if it was not."""
     stop: Annotated[str, latest]
     """Why the run ended early, such as a spent budget; empty if it did not."""
     budget: AnyBudget
@@ -77,8 +79,6 @@ class CaLMState(RunState):
     verifier_claims: Claims
     kept: Claims
     rounds: Contrasts
-    doubt: str | None
-    """Why the two models may not agree; None before they are compared."""
 
 
 class LLatrievalState(RunState):
@@ -90,8 +90,6 @@ class LLatrievalState(RunState):
     rounds: SearchRounds
     swaps: Swaps
     retrieval: AnyRetrieval
-    doubt: str | None
-    """Why the passages may not suffice."""
 
 
 class R2MGAState(RunState):

@@ -21,7 +21,7 @@ def node(score: dict[str, float], found: list[Passage] | None = None) -> Any:
 
 async def test_a_memory_that_answers_stays() -> None:
     verifier = node({"Tower": 0.6})
-    expected = {"answerable": True, "passages": [A, B, C], "long_term": ["a", "b"]}
+    expected = {"passages": [A, B, C], "long_term": ["a", "b"], "answerable": True, "doubt": None}
     assert await verifier(state()) == expected
     assert verifier.answerability.pairs[0].hypothesis == "Who built the tower?"
 
@@ -98,21 +98,23 @@ async def test_each_part_of_a_question_brings_its_passage_into_the_memory() -> N
 
 
 @pytest.mark.parametrize(
-    ("score", "yes", "calls", "answerable"),
+    ("score", "yes", "calls", "answerable", "doubt"),
     [
-        (0.4, 0.7, 1, True),
-        (0.6, 0.3, 1, False),
-        (0.6, 0.9, 1, True),
-        (0.1, 0.9, 0, False),
-        (0.9, 0.1, 0, True),
+        (0.4, 0.7, 1, True, False),
+        (0.6, 0.3, 1, True, True),
+        (0.4, 0.3, 1, False, False),
+        (0.6, 0.9, 1, True, False),
+        (0.1, 0.9, 0, False, False),
+        (0.9, 0.1, 0, True, False),
     ],
 )
 async def test_the_language_model_is_asked_where_it_is_in_doubt(
-    score: float, yes: float, calls: int, answerable: bool
+    score: float, yes: float, calls: int, answerable: bool, doubt: bool
 ) -> None:
     judge = ScriptedChatModel(lambda _: Choice(Yes=yes, No=1 - yes))
     verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: score))
-    assert (await verifier(state()))["answerable"] is answerable
+    update = await verifier(state())
+    assert (update["answerable"], bool(update["doubt"])) == (answerable, doubt)
     assert len(judge.calls) == calls
 
 

@@ -21,6 +21,7 @@ class Script(RoleScript):
     """The passages suffice, and the only claim is proved and found good."""
 
     usual: ClassVar = {
+        "judge": (),
         "question_rewriter": (),
         "retrieval_verifier": ("Yes",),
         "document_selector": (),

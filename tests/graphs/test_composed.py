@@ -13,7 +13,7 @@ from citeproof import Answer, Passage, Verdict
 from citeproof.graphs.composed import build_composed
 from citeproof.memory.bank import Bank
 from citeproof.state import Reflection
-from citeproof.testing import TableEntailment
+from citeproof.testing import Choice, TableEntailment
 from tests.graphs.composed_scripts import QUESTION, Script, cite
 from tests.graphs.r2_mga_scripts import ACTIONS, BAD, GOOD, PLAN, WHY
 from tests.graphs.scripts import BUILT, LIT, A, B, C, D
@@ -67,14 +67,17 @@ async def test_llatrieval_does_not_search_if_the_passages_found_answer(answers: 
     assert script.counts == (written if answers < 0.85 else {})
 
 
-async def test_llatrieval_searches_if_the_passages_found_do_not_answer() -> None:
+@pytest.mark.parametrize("yes", [0.1, 0.4])
+async def test_llatrieval_searches_if_the_passages_found_may_not_answer(yes: float) -> None:
+    """Afterwards, passages that still only may answer are tried."""
     script = Script(
+        judge=[Choice(Yes=yes, No=1 - yes)] * 2,
         missing_info=["Ann Lee"],
         document_selector=[{"numbers": [2]}],
         retrieval_verifier=["No", "Yes"],
         passages={"": [B], "Ann Lee": [A]},
     )
-    judge = TableEntailment(lambda premise, _: 0.9 if "built" in premise else 0.1)
+    judge = TableEntailment(lambda premise, _: 0.9 if "built" in premise else 0.55)
     tools = script.toolbox(answerability=judge)
     result = await flow(tools, k=1).ainvoke({"question": "Who made it?"})
     assert (result["answer"].text, result["answer"].status) == (ONE, "answered")

@@ -251,6 +251,27 @@ def test_a_failed_claim_gives_way_to_a_quote_before_it_is_written_again() -> Non
     assert (script.calls["claim_generator"], script.calls["evidence_finder"]) == (2, 0)
 
 
+@pytest.mark.parametrize(
+    ("yes", "written", "text", "status"),
+    [
+        (0.1, 0, "", "not_found"),
+        (0.4, 2, "Ann Lee built the tower [1].", "partial"),
+        (0.9, 2, "Ann Lee built the tower [1].", "answered"),
+    ],
+)
+def test_passages_that_may_answer_are_tried_and_the_answer_says_so(
+    yes: float, written: int, text: str, status: str
+) -> None:
+    answers = TableEntailment(lambda premise, _: 0.55 if "built" in premise else 0.1)
+    judge = ScriptedChatModel(lambda _: Choice(Yes=yes, No=1 - yes))
+    script = Script(claims=[BUILT, "DONE"], citations=[[1]])
+    tools = script.toolbox(answerability=answers, roles={"judge": judge})
+    answer = build_vtg(tools).invoke({"question": "Who made the tower?"})["answer"]
+    assert (answer.text, answer.status) == (text, status)
+    assert script.calls["claim_generator"] == written
+    assert answer.reason.startswith("It is not sure that the passages") is (yes == 0.4)
+
+
 @pytest.mark.parametrize("build", [build_vtg, build_composed])
 def test_a_sentence_that_surely_answers_is_quoted_and_nothing_is_written(build: Any) -> None:
     answers = TableEntailment(lambda premise, _: 0.9 if "built" in premise else 0.1)
