@@ -30,8 +30,8 @@ from citeproof.tools.documents.sources import check_name, named_source
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.tools.web import is_url, normalize
 
-_QUIET = 1_000
-"""Milliseconds without a change after which a burst of changes counts as over."""
+_QUIET, _LONGEST = 500, 10_000
+"""Milliseconds without a change after which a burst of changes is over, and its longest time."""
 
 
 def refuse_unwatchable(documents: Sequence[str]) -> None:
@@ -62,7 +62,8 @@ def changes(documents: Sequence[str], store: Path, stop: object = None) -> Itera
     for _ in watchfiles.watch(
         *watched,
         watch_filter=lambda change, name: counts(Path(name), change == watchfiles.Change.deleted),
-        debounce=_QUIET,
+        step=_QUIET,
+        debounce=_LONGEST,
         stop_event=stop,  # type: ignore[arg-type]
     ):
         yield

@@ -251,24 +251,37 @@ def test_changes_that_count(path: str, gone: bool, counts: bool) -> None:
     assert of_interest(Path(path), gone) == counts
 
 
-def test_a_burst_of_changes_is_one(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citeproof.console.indexing._QUIET", 200)
-    stop, seen = threading.Event(), []
+def test_a_change_is_noticed(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citeproof.console.indexing._LONGEST", 100)
+    stop, seen = threading.Event(), threading.Event()
 
     def watch() -> None:
         for _ in changes([str(docs)], docs / "store", stop):
-            seen.append(1)
+            seen.set()
+
+    def change() -> bool:
+        (docs / f"{time.monotonic()}.md").write_text("New.")
+        return seen.is_set()
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
-    time.sleep(0.5)  # until the system watches
-    for number in range(5):
-        (docs / f"new{number}.md").write_text("New.")
-    until(lambda: seen)
-    time.sleep(0.5)
+    until(change)  # again and again, because nothing tells when the system begins to watch
     stop.set()
     thread.join(20)
-    assert len(seen) == 1
+
+
+def test_a_burst_of_changes_is_one(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def watch(*places: Path, **how: Any) -> Iterator[set[Any]]:
+        asked.update(how, places=places)
+        yield set()
+
+    monkeypatch.setattr("watchfiles.watch", watch)
+    assert list(changes([str(docs / "tides.md")], docs / "store")) == [None]
+    assert asked["places"] == (docs,)
+    assert asked["step"] == 500, "milliseconds without a change"
+    assert asked["debounce"] >= 10_000
 
 
 @pytest.fixture

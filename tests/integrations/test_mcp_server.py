@@ -32,9 +32,8 @@ from citeproof.errors import ModelOutageError
 from citeproof.integrations.mcp_server import build_mcp_server, protocol_stdout
 from citeproof.memory.index import Index
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from citeproof.testing import ScriptedChatModel
 from tests.integrations.agents import BUILT, BURNT, LIT, calling, script, toolbox
-from tests.server.serving import listening
+from tests.server.serving import StuckModel, listening
 from tests.tools.openai_stub import Reply, Stub, serve
 
 QUESTION = "Who built the lighthouse?"
@@ -69,13 +68,14 @@ def over_http(tools: Toolbox, **how: Any) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def http_client(url: str) -> AsyncIterator[ClientSession]:
-    async with (
-        streamable_http_client(url) as (read, write, _),
-        ClientSession(read, write) as session,
-    ):
-        await session.initialize()
-        yield session
+async def over_http_client(tools: Toolbox) -> AsyncIterator[ClientSession]:
+    with over_http(tools) as url:
+        async with (
+            streamable_http_client(url) as (read, write, _),
+            ClientSession(read, write) as session,
+        ):
+            await session.initialize()
+            yield session
 
 
 async def test_the_tools_tell_their_schemas() -> None:
@@ -169,37 +169,20 @@ async def test_errors_say_what_to_do(tool: str, arguments: Any, said: str) -> No
     assert said in text_of(result)
 
 
-@pytest.mark.parametrize("wait", [0.0, 0.02])
-async def test_a_cancelled_request_asks_the_model_no_more(wait: float) -> None:
-    """The call that is under way is broken off as well: the model tells of those that end.
-
-    A reply takes long beside the way of the notice, also on a busy machine.
-    """
-    model = ScriptedChatModel({"claim_generator": BUILT, "": {"citations": [1]}}, delay=0.6)
-    tools = toolbox(roles=dict.fromkeys(("claim_generator", "citation_generator"), model))
-    with over_http(tools) as url:
-        async with http_client(url) as session:
-            await cancel_after_a_call(session, model, wait)
-    async with client(tools) as session:
-        await cancel_after_a_call(session, model, wait)
-
-
-async def cancel_after_a_call(
-    session: ClientSession, model: ScriptedChatModel, wait: float
-) -> None:
-    before = len(model.calls)
-    number = session._request_id
-    asked = asyncio.create_task(session.call_tool("ask", {"question": QUESTION}))
-    while len(model.calls) == before:
-        await asyncio.sleep(0.005)
-    await asyncio.sleep(wait)
-    params = CancelledNotificationParams(requestId=number)
-    await session.send_notification(ClientNotification(CancelledNotification(params=params)))
-    with pytest.raises(Exception, match="cancelled"):
-        await asyncio.wait_for(asked, 5)
-    made = len(model.calls)
-    await asyncio.sleep(0.9)
-    assert len(model.calls) == made == before + 1
+async def test_a_cancelled_request_ends_its_call_of_the_model() -> None:
+    for transport in (client, over_http_client):
+        model = StuckModel({"claim_generator": BUILT})
+        tools = toolbox(roles=dict.fromkeys(("claim_generator", "citation_generator"), model))
+        async with transport(tools) as session:
+            number = session._request_id
+            asked = asyncio.create_task(session.call_tool("ask", {"question": QUESTION}))
+            assert await asyncio.to_thread(model.stuck.wait, 60)
+            params = CancelledNotificationParams(requestId=number)
+            told = ClientNotification(CancelledNotification(params=params))
+            await session.send_notification(told)
+            with pytest.raises(Exception, match="cancelled"):
+                await asyncio.wait_for(asked, 60)
+            assert await asyncio.to_thread(model.given_up.wait, 60)
 
 
 @pytest.mark.parametrize(("checks", "status"), [(True, 421), (False, 200)])

@@ -13,12 +13,15 @@ from typing import Any
 
 import httpx
 import uvicorn
+from langchain_core.outputs import ChatResult
+from pydantic import Field
 
 from citeproof import Toolbox
 from citeproof.memory.index import Index
 from citeproof.server.app import create_app
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
+from citeproof.tools.entailment import Pair
 from tests.graphs.scripts import BUILT, LIT, A, B
 
 QUESTION = "Who built the tower, and when was it lit?"
@@ -37,12 +40,44 @@ def reply(prompt: str) -> str:
     return LIT if BUILT in task else BUILT
 
 
-def toolbox(model: Any = None, index: Index | None = None) -> Toolbox:
+class StuckModel(ScriptedChatModel):
+    """Replies once and then never; tells when it is asked again, and when its caller gives up."""
+
+    stuck: Any = Field(default_factory=threading.Event)
+    given_up: Any = Field(default_factory=threading.Event)
+
+    async def _agenerate(
+        self, *given: Any, run_manager: Any = None, **arguments: Any
+    ) -> ChatResult:
+        if not self.calls:
+            return await super()._agenerate(*given, run_manager=run_manager, **arguments)
+        self.stuck.set()
+        try:
+            never: asyncio.Future[ChatResult] = asyncio.Future()
+            return await never
+        finally:
+            self.given_up.set()
+
+
+class HeldEntailment(TableEntailment):
+    """Scores nothing before it is released."""
+
+    def __init__(self, scores: Any) -> None:
+        super().__init__(scores)
+        self.released = asyncio.Event()
+
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        await self.released.wait()
+        return await super().scores(pairs)
+
+
+def toolbox(model: Any = None, index: Index | None = None, entailment: Any = None) -> Toolbox:
     """Tools without real models, over two passages if there is no index."""
     tools = Toolbox(
         model or ScriptedChatModel(reply),
         retriever=index.retriever() if index else ListRetriever(lambda query: [A, B]),
-        entailment=TableEntailment(lambda premise, claim: 0.9 if claim in premise else 0.1),
+        entailment=entailment
+        or TableEntailment(lambda premise, claim: 0.9 if claim in premise else 0.1),
     )
     tools.index = index
     return tools
@@ -54,17 +89,23 @@ def word_index(folder: Path) -> Index:
     return Index.open(chroma, RetrieverSettings(kind="bm25"))
 
 
+Tools = Callable[[Any], Toolbox] | Toolbox | None
+"""What opens the server's tools, or the tools; by default those of `toolbox`."""
+
+
+def _app(folder: Path, tools: Tools, **options: Any) -> Any:
+    opening = tools if callable(tools) else (lambda progress: tools or toolbox())
+    return create_app(opening, folder, llm="scripted", **options)
+
+
 @asynccontextmanager
 async def client(
     folder: Path,
-    tools: Callable[[Any], Toolbox] | Toolbox | None = None,
-    *,
-    token: str | None = None,
-    **limits: Any,
+    tools: Tools = None,
+    **options: Any,
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the app, which runs for the duration of the block."""
-    made = tools if callable(tools) else (lambda progress: tools or toolbox())
-    app = create_app(made, folder, llm="scripted", token=token, **limits)
+    app = _app(folder, tools, **options)
     async with _living(app):
         transport = httpx.ASGITransport(app)
         url = "http://localhost:8080"
@@ -88,10 +129,9 @@ async def _living(app: Any) -> AsyncIterator[None]:
 
 
 @contextmanager
-def served(folder: Path, tools: Toolbox | None = None, **options: Any) -> Iterator[str]:
+def served(folder: Path, tools: Tools = None, **options: Any) -> Iterator[str]:
     """The address of a real citeproof server, in a thread."""
-    app = create_app(lambda progress: tools or toolbox(), folder, llm="scripted", **options)
-    with listening(app) as url:
+    with listening(_app(folder, tools, **options)) as url:
         yield url
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import struct
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.opening import open_entailment
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
 from tests.memory.fakes import WordEmbeddings
-from tests.server.serving import client, reply, served
+from tests.server.serving import HeldEntailment, client, reply, served
 
 TOKEN = "a-token-of-this-test"
 PAIRS = [Pair("The tower is lit.", "The tower is lit."), Pair("It is " + "dark. " * 9000, "Lit.")]
@@ -119,20 +118,14 @@ def test_nobody_uses_the_models_without_the_token(url: str, path: str) -> None:
 
 
 async def test_a_full_server_says_when_to_come_again(tmp_path: Path) -> None:
-    held = threading.Event()
-
-    class Slow(TableEntailment):
-        async def scores(self, pairs: Any) -> list[float]:
-            await asyncio.to_thread(held.wait)
-            return await super().scores(pairs)
-
+    held = HeldEntailment(table)
     body = {"inputs": [["p", "h"]]}
-    async with client(tmp_path, tools(Slow(table)), model_requests=1) as there:
-        first = [asyncio.create_task(there.post("/predict", json=body)) for _ in range(9)]
-        await asyncio.sleep(0.2)
-        refused = await there.post("/predict", json=body)
-        held.set()
-        statuses = {reply.status_code for reply in await asyncio.gather(*first)}
+    async with client(tmp_path, tools(held), model_requests=1) as there:
+        asked = [asyncio.create_task(there.post("/predict", json=body)) for _ in range(10)]
+        [first], others = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        held.released.set()
+        statuses = {(await reply).status_code for reply in others}
+    refused = await first
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
     assert statuses == {200}
 
@@ -142,10 +135,8 @@ def test_a_language_model_that_verifies_is_not_offered(tmp_path: Path) -> None:
     with served(tmp_path, made) as there:
         with pytest.raises(ModelError, match="a language model verifies here"):
             opened(there, model="anything")
-        assert (
-            httpx.post(f"{there}/v1/embeddings", json={"model": "m", "input": "t"}).status_code
-            == 404
-        )
+        none = httpx.post(f"{there}/v1/embeddings", json={"model": "m", "input": "t"})
+        assert none.status_code == 404
 
 
 async def test_a_server_that_stops_is_an_outage(tmp_path: Path) -> None:
