@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,10 @@ from citeproof.memory.index import Index
 from citeproof.models.fetch import model_folder
 from citeproof.models.manifest import LLM
 from citeproof.settings import ModelSettings, Settings
+from tests.command import run
 from tests.graphs.scripts import BUILT, A, B, Script
 from tests.models.standin_hub import standin_hub
 
-run = partial(CliRunner().invoke, cli.app)
 NO_METHOD = f"There is no method 'x'. Known: {', '.join(sorted(METHODS))}.\n"
 
 
@@ -48,8 +47,7 @@ def test_ask_without_an_index_says_what_to_do_and_leaves_nothing_behind(
     folder: Path, store: str
 ) -> None:
     (folder / ".citeproof").rmdir()
-    result = run(["ask", "Who built the tower?", "--store", store])
-    assert result.exit_code == 2
+    result = run(["ask", "Who built the tower?", "--store", store], code=2)
     missing = f"There are no documents in the index {store}. Index yours first: citeproof index"
     assert missing in result.stderr
     assert list(folder.iterdir()) == []
@@ -64,8 +62,7 @@ def test_ask_without_an_index_says_what_to_do_and_leaves_nothing_behind(
 )
 def test_index_of_nothing_that_can_be_read_says_so(folder: Path, document: str, told: str) -> None:
     (folder / "empty").mkdir()
-    result = run(["index", document, "--store", "new/kept"])
-    assert result.exit_code == 1
+    result = run(["index", document, "--store", "new/kept"], code=1)
     lines = " ".join(result.stdout.split())
     assert lines.startswith("in all 0 passages ")
     assert told in lines
@@ -126,8 +123,7 @@ def test_help_names_every_command_and_imports_nothing_heavy() -> None:
 
 
 def test_ask_prints_claims_sources_and_cost(opened: list[Settings]) -> None:
-    result = run(["ask", "Who built the tower?", "--set", "llm.seed=7"])
-    assert result.exit_code == 0, result.output
+    result = run(["ask", "Who built the tower?", "--set", "llm.seed=7"], code=0)
     assert f"✓ {BUILT} [1]\n" in result.stdout
     assert "[1] Tower\n" in result.stdout
     assert "answered · 1 of 1 claim proved · 3 LLM calls" in result.stdout
@@ -151,8 +147,7 @@ def test_ask_reads_documents_first_into_memory_or_the_named_store(
     folder = documents(tmp_path / "docs")
     (folder / "empty.md").write_text("")
     named = ["--store", str(tmp_path / store)] if store else []
-    result = run(["ask", "Who built the tower?", "--docs", str(folder), *named])
-    assert result.exit_code == 0, result.output
+    result = run(["ask", "Who built the tower?", "--docs", str(folder), *named], code=0)
     assert "empty.md is empty" in result.stderr
     assert opened[0].chroma.in_memory == (not store)
     assert (tmp_path / "kept/index/chroma.sqlite3").is_file() == bool(store)
@@ -167,8 +162,7 @@ def test_ask_refuses_documents_of_which_none_can_be_read(
     opened: list[Settings], document: str, why: str
 ) -> None:
     Path("empty").mkdir()
-    result = run(["ask", "Who?", "--docs", document, "--store", "new/kept"])
-    assert result.exit_code == 2
+    result = run(["ask", "Who?", "--docs", document, "--store", "new/kept"], code=2)
     assert "None of the documents can be read: " in result.stderr
     assert why in result.stderr
     assert opened == [], "nothing is loaded for a wrong path"
@@ -177,7 +171,7 @@ def test_ask_refuses_documents_of_which_none_can_be_read(
 
 def test_a_rebuild_from_nothing_leaves_the_index_as_it_was(tmp_path: Path) -> None:
     folder = documents(tmp_path / "docs")
-    assert run(["index", str(folder)]).exit_code == 0
+    run(["index", str(folder)], code=0)
     result = run(["index", "doc", "--rebuild"])
     assert (result.exit_code, "doc does not exist" in result.stderr) == (2, True)
     assert "2 documents" in run(["index", str(folder)]).stdout
@@ -187,8 +181,7 @@ def test_a_rebuild_from_nothing_leaves_the_index_as_it_was(tmp_path: Path) -> No
 def test_ask_exits_with_3_where_there_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     script = Script([], [], passages={})
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: script.toolbox())
-    result = run(["ask", "Who built the tower?"])
-    assert result.exit_code == 3
+    result = run(["ask", "Who built the tower?"], code=3)
     assert "No passage was found for the question." in result.stdout
 
 
@@ -214,8 +207,7 @@ def test_ask_exits_with_3_where_there_is_no_answer(monkeypatch: pytest.MonkeyPat
 def test_what_cannot_be_done_is_one_line_and_exit_code_2(
     arguments: list[str], message: str
 ) -> None:
-    result = run(arguments)
-    assert result.exit_code == 2
+    result = run(arguments, code=2)
     assert result.stderr.startswith(message)
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
@@ -223,8 +215,7 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2(
 
 def test_debug_shows_where_an_error_came_from_wherever_it_stands() -> None:
     for arguments in (["--debug", "graph", "x"], ["graph", "x", "--debug"]):
-        result = run(arguments)
-        assert result.exit_code == 2
+        result = run(arguments, code=2)
         assert "Traceback (most recent call last)" in result.stderr
         assert result.stderr.endswith(NO_METHOD)
 
@@ -266,8 +257,7 @@ def test_index_tells_what_it_did(tmp_path: Path) -> None:
     (folder / "empty[red].md").write_text("")
     # Chroma keeps a store open by the words of its path, so these are not relative.
     store = ["--store", str(tmp_path / "store")]
-    result = run(["index", str(folder), *store])
-    assert result.exit_code == 1, "a document could not be read"
+    result = run(["index", str(folder), *store], code=1)  # a document could not be read
     added, whole, failed = (" ".join(line.split()) for line in result.stdout.splitlines())
     assert (added, whole) == ("added 2 documents", "in all 2 passages")
     assert failed.startswith("✗ ")
@@ -339,8 +329,7 @@ def test_models_are_listed_and_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
         return Path("there")
 
     monkeypatch.setattr("citeproof.models.fetch.fetch", fetch)
-    result = run(["models", "fetch", *cache])
-    assert result.exit_code == 2
+    result = run(["models", "fetch", *cache], code=2)
     assert result.stdout == f"{LLM.name}: there\n"
     assert f"Fetching {LLM.name} from somewhere (2 MB)\n" in result.stderr
     assert result.stderr.endswith("It cannot be downloaded: no net.\n")
@@ -362,9 +351,7 @@ def test_a_model_of_the_hub_is_fetched_and_how_to_use_it_is_told(
     argument = shlex.split(added)[-2:]
     config = run(["config", *argument])
     assert tomllib.loads(config.stdout)["llm"]["path"] == str(Path(path).resolve())
-    result = run(["models", "fetch", "nothing"])
-    assert result.exit_code == 2
-    assert "hf:OWNER/REPO/FILE.gguf" in result.stderr
+    assert "hf:OWNER/REPO/FILE.gguf" in run(["models", "fetch", "nothing"], code=2).stderr
 
 
 def test_config_shows_the_settings_in_force_without_secrets() -> None:
@@ -375,8 +362,7 @@ def test_config_shows_the_settings_in_force_without_secrets() -> None:
     )
     address = "llm.base_url=http://me:pass@localhost/v1"
     secret = "llm.api_key=sk-2"
-    result = run(["config", "--set", address, "--set", secret, "--store", "store"])
-    assert result.exit_code == 0, result.output
+    result = run(["config", "--set", address, "--set", secret, "--store", "store"], code=0)
     read = tomllib.loads(result.stdout)
     assert read["llm"]["model"] == "openai:gpt-4o"
     assert read["llm"]["base_url"] == "http://…@localhost/v1"
@@ -403,8 +389,7 @@ def test_json_is_json_in_utf_8_whatever_the_question_and_the_terminal(
 
 
 def test_methods_are_listed_with_what_they_do_and_cost() -> None:
-    result = run(["methods"])
-    assert result.exit_code == 0
+    result = run(["methods"], code=0)
     for name, method in METHODS.items():
         assert f"{name}  {method.about}\n    {method.cost}\n" in result.stdout
 
@@ -413,11 +398,9 @@ def test_methods_are_listed_with_what_they_do_and_cost() -> None:
 def test_a_run_is_kept_and_shown_again() -> None:
     asked = run(["ask", "Who built the tower?", "--trace", "--events", "a.jsonl"])
     assert asked.stdout.endswith("Events: a.jsonl\n")
-    shown = run(["trace", "a.jsonl"])
-    assert shown.exit_code == 0, shown.output
+    shown = run(["trace", "a.jsonl"], code=0)
     assert shown.stdout == asked.stdout.removesuffix("Events: a.jsonl\n")
-    made = run(["trace", "a.jsonl", "--html", "a.html"])
-    assert made.stdout == "Page: a.html\n"
+    assert run(["trace", "a.jsonl", "--html", "a.html"]).stdout == "Page: a.html\n"
     page = Path("a.html").read_text("utf-8")
     assert BUILT in page
     assert "retriever → claim generator: 1 ×" in page
@@ -433,8 +416,7 @@ def test_ask_replaces_no_document(tmp_path: Path, option: str) -> None:
     folder = documents(tmp_path / "docs")
     file = next(folder.iterdir())
     before = file.read_bytes()
-    result = run(["ask", "Who?", "--docs", str(folder), option, str(file)])
-    assert result.exit_code == 2
+    result = run(["ask", "Who?", "--docs", str(folder), option, str(file)], code=2)
     assert "what is read from it would be lost" in result.stderr
     assert file.read_bytes() == before
 
@@ -455,12 +437,9 @@ def test_a_closed_book_is_asked_without_an_index_unless_it_cites(
     (folder / ".citeproof").rmdir()
     (folder / "other").mkdir()
     asked = ["ask", "Who built the tower?", "--method", "closedbook", *store]
-    refused = run([*asked, "--set", "cite=true"])
-    assert refused.exit_code == 2
+    refused = run([*asked, "--set", "cite=true"], code=2)
     assert "There are no documents in the index" in refused.stderr
-    result = run(asked)
-    assert result.exit_code == 0, result.output
-    assert BUILT in result.stdout
+    assert BUILT in run(asked, code=0).stdout
 
 
 def test_a_settings_file_is_trusted_by_name(
@@ -471,7 +450,6 @@ def test_a_settings_file_is_trusted_by_name(
     Path("citeproof.toml").write_text('[llm]\nmodel = "m"\nbase_url = "http://x/v1"\n')
     refused = run(["config"])
     assert (refused.exit_code, "citeproof trust" in refused.stderr) == (2, True)
-    trusted = run(["trust"])
-    assert trusted.exit_code == 0, trusted.output
-    assert run(["config"]).exit_code == 0
-    assert run(["trust", "none.toml"]).exit_code == 2
+    run(["trust"], code=0)
+    run(["config"], code=0)
+    run(["trust", "none.toml"], code=2)

@@ -25,14 +25,12 @@ from citeproof.text import count, plain
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 
 
-@contextmanager
 def open_bank(
     settings: Settings, namespace: str | None, embeddings: Embeddings | None = None
-) -> Iterator[Bank]:
+) -> closing[Bank]:
     """Open the bank that the settings name, in another namespace if one is given."""
     name = settings.bank.namespace if namespace is None else namespace
-    with closing(Bank.open(settings.chroma, embeddings, namespace=name)) as bank:
-        yield bank
+    return closing(Bank.open(settings.chroma, embeddings, namespace=name))
 
 
 @contextmanager

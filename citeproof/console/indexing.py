@@ -6,7 +6,7 @@ With `--watch` it updates the index whenever they change.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -58,10 +58,15 @@ def changes(documents: Sequence[str], store: Path, stop: object = None) -> Itera
     named = [resolve(Path(name)) for name in documents]
     # Editors replace a file by a new one, which only a watch on the folder notices.
     watched = {path if is_folder(path) else path.parent for path in named}
-    counts = is_of_interest(named, resolve(store))
+    store = resolve(store)
+
+    def counts(change: watchfiles.Change, name: str) -> bool:
+        gone = change == watchfiles.Change.deleted
+        return is_of_interest(Path(name), named, store, gone=gone)
+
     for _ in watchfiles.watch(
         *watched,
-        watch_filter=lambda change, name: counts(Path(name), change == watchfiles.Change.deleted),
+        watch_filter=counts,
         step=_QUIET,
         debounce=_LONGEST,
         stop_event=stop,  # type: ignore[arg-type]
@@ -69,18 +74,14 @@ def changes(documents: Sequence[str], store: Path, stop: object = None) -> Itera
         yield
 
 
-def is_of_interest(named: Sequence[Path], store: Path) -> Callable[[Path, bool], bool]:
-    """Return a function of a changed path, and whether it is gone: may documents have changed?"""
-
-    def counts(path: Path, gone: bool) -> bool:
-        above = next((root for root in named if path.is_relative_to(root)), None)
-        if above is None or path.is_relative_to(store):
-            return False
-        if any(part.startswith(".") for part in path.relative_to(above).parts):
-            return False
-        return gone or path.suffix.lower() in READERS or is_folder(path)
-
-    return counts
+def is_of_interest(path: Path, named: Sequence[Path], store: Path, *, gone: bool) -> bool:
+    """Return whether the change of a path, or its loss, may change the named documents."""
+    above = next((root for root in named if path.is_relative_to(root)), None)
+    if above is None or path.is_relative_to(store):
+        return False
+    if any(part.startswith(".") for part in path.relative_to(above).parts):
+        return False
+    return gone or path.suffix.lower() in READERS or is_folder(path)
 
 
 def open_vectors(documents: Sequence[str], vectors: str, name: str | None) -> Import:

@@ -11,9 +11,6 @@ from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
 from citeproof.graphs.registry import Method
 
-KNOWN = ""
-"""`--paper` without a name: the data set is that of the questions."""
-
 _NAMES = {
     "2wiki(multihopqa)?": "2wikimultihopqa",
     "web_?q(uestions)?": "webquestions",
@@ -52,8 +49,8 @@ def find_preset(
 ) -> tuple[dict[str, Any], str]:
     """Return the parameters of a method's paper for a data set, and the data set's name.
 
-    `paper` names the data set, optionally with a variant (`asqa:summ`); without a name (`:summ`,
-    `KNOWN`), it is that of the questions, which come from `source`.
+    `paper` names the data set, optionally with a variant (`asqa:summ`); without a name (`:summ`
+    or nothing), it is that of the questions, which come from `source`.
     """
     named, colon, variant = paper.partition(":")
     name = named or find_data_set(source, examples)

@@ -68,12 +68,7 @@ class Checkpoints:
         return cls(settings.chroma.path, settings.checkpointer)
 
     def opened(self) -> contextlib.AbstractAsyncContextManager[Opened]:
-        """Open the checkpointer for the block, and create its tables if they are missing.
-
-        Raises:
-            MissingExtraError: The checkpointer's package is not installed.
-            StoreError: The checkpointer cannot be reached, read or written.
-        """
+        """Open the checkpointer for the block, and create its tables if they are missing."""
         return self._file() if self.where == "sqlite" else _database(self.where)
 
     @contextlib.asynccontextmanager

@@ -36,6 +36,21 @@
     throw new Error(told || `The server answered ${response.status}.`);
   }
 
+  async function read(path) {
+    return (await request(path)).json();
+  }
+
+  function send(path, value, options = {}) {
+    const headers = { "content-type": "application/json" };
+    return request(path, { method: "POST", headers, body: JSON.stringify(value), ...options });
+  }
+
+  // Shows a text in a hidden element, or hides it again without one.
+  function reveal(element, words) {
+    element.textContent = words;
+    element.hidden = !words;
+  }
+
   // What to tell the reader; the errors of `fetch` itself are of this type.
   function explain(error) {
     return error instanceof TypeError ? "The server does not answer." : error.message;
@@ -128,9 +143,7 @@
 
     understand(question) {
       if (!question || question === find(".asked", this.place).textContent) return;
-      const line = find(".understood", this.place);
-      line.textContent = `Understood as: ${question}`;
-      line.hidden = false;
+      reveal(find(".understood", this.place), `Understood as: ${question}`);
     }
 
     writing() {
@@ -201,31 +214,27 @@
       find(".review", this.place)?.remove();
       const form = find("#review").content.cloneNode(true).firstElementChild;
       const [heading, words, again] = ["h3", "textarea", '[value="edit"]'].map((one) => find(one, form));
+      const complain = (words) => reveal(find(".problem", form), words);
+      const disable = (disabled) => form.querySelectorAll("button").forEach((one) => Object.assign(one, { disabled }));
       heading.id = `${this.prefix}review`;
       form.setAttribute("aria-labelledby", heading.id);
       find(".claim", form).textContent = claim.text;
-      find(".problem", form).textContent = problem;
-      find(".problem", form).hidden = !problem;
+      complain(problem);
       find(".hint", form).textContent = passages.length ? "It cites:" : "It cites nothing.";
       find(".cited", form).append(...passages.map((passage, n) => {
         const sentence = claim.citations[n]?.sentence;
         return create("blockquote", {}, create("b", { textContent: passage.title }), ` ${sentence || passage.text}`);
       }));
       const decide = async (decision, text = "") => {
-        for (const button of form.querySelectorAll("button")) button.disabled = true;
+        disable(true);
         try {
-          await request(`/api/ask/${this.run}/decision`, {
-            method: "POST",
-            headers: { "content-type": "application/json" },
-            body: JSON.stringify({ decision, text }),
-          });
+          await send(`/api/ask/${this.run}/decision`, { decision, text });
           this.doing("Continuing…");
           this.place.focus({ preventScroll: true });
           form.remove();
         } catch (error) {
-          find(".problem", form).textContent = explain(error);
-          find(".problem", form).hidden = false;
-          for (const button of form.querySelectorAll("button")) button.disabled = false;
+          complain(explain(error));
+          disable(false);
         }
       };
       const reword = () => {
@@ -261,10 +270,8 @@
     }
 
     fail(words) {
-      const problem = find(".problem", this.place);
-      problem.textContent = words;
-      problem.hidden = false;
-      this.end();
+      this.end(); // a review has a problem of its own
+      reveal(find(".problem", this.place), words);
     }
 
     end() {
@@ -326,12 +333,7 @@
     speak("Question sent.");
     try {
       const body = { question: asked, method: find("#method").value, parameters: parameters(), conversation };
-      const response = await request("/api/ask", {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-        signal: asking.signal,
-      });
+      const response = await send("/api/ask", body, { signal: asking.signal });
       for await (const [name, event] of events(response)) {
         if (name === "error") throw new Error(event.error.message);
         if (name === "run") run = turn.run = event.run;
@@ -422,7 +424,7 @@
   }
 
   find("#method").addEventListener("change", choose);
-  request("/api/methods").then((response) => response.json()).then((found) => {
+  read("/api/methods").then((found) => {
     methods = found.methods;
     choose();
   }, () => {});
@@ -445,7 +447,7 @@
 
   const show = {
     async documents() {
-      const { documents } = await (await request("/api/documents")).json();
+      const { documents } = await read("/api/documents");
       find("#none").hidden = documents.length > 0;
       find("#holding").textContent = documents.length ? "" : "There are no documents yet. Add some first: Documents.";
       find("#list").replaceChildren(...documents.map((one) => {
@@ -457,9 +459,9 @@
     },
     async conversations() {
       const dialog = find("#conversations");
-      const found = (await (await request("/api/conversations")).json()).conversations;
-      find(".hint", dialog).hidden = found.length > 0;
-      find(".listed", dialog).replaceChildren(...found.map((one) => {
+      const { conversations } = await read("/api/conversations");
+      find(".hint", dialog).hidden = conversations.length > 0;
+      find(".listed", dialog).replaceChildren(...conversations.map((one) => {
         const title = create("button", { type: "button", className: "title", textContent: one.title });
         title.addEventListener("click", () => {
           dialog.close();
@@ -495,7 +497,7 @@
   async function reopen(name) {
     begin(name);
     try {
-      const found = await (await request(`/api/conversations/${name}`)).json();
+      const found = await read(`/api/conversations/${name}`);
       for (const { run, asked, answer } of found.turns) await new Turn(asked).settle(run, answer.question);
     } catch (error) {
       turns.append(create("p", { className: "problem", role: "alert", textContent: explain(error) }));
@@ -519,8 +521,7 @@
         if (name === "waiting") line.textContent = "Loading the models…";
         if (name === "report") {
           const added = told.added.length + told.updated.length;
-          const words = added === 1 ? "1 document added." : `${added} documents added.`;
-          line.replaceChildren(words);
+          line.textContent = added === 1 ? "1 document added." : `${added} documents added.`;
           for (const [file, why] of told.errors) find("#adding").append(create("li", { textContent: `${file}: ${why}` }));
         }
       }

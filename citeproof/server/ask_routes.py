@@ -112,12 +112,7 @@ def described_methods() -> list[dict[str, Any]]:
 
 
 async def check_against_index(asking: Asking, text: str, k: int = 5) -> CheckReport:
-    """Check a text when its turn comes.
-
-    Raises:
-        BusyError: Too many wait already.
-        InputError: There is no index to check against, or it is empty.
-    """
+    """Check a text when its turn comes."""
     async with asking.turns.turn():
         tools = await asking.opening.tools()
         if tools.retriever is None:

@@ -61,11 +61,7 @@ class _Reviews:
         return decision
 
     def decide(self, run: str, decision: dict[str, str]) -> None:
-        """Resume a run with a decision.
-
-        Raises:
-            NotFoundError: The run does not wait for a decision.
-        """
+        """Resume a run with a decision."""
         waiting = self._waiting.get(run)
         if waiting is None or waiting.done():
             raise NotFoundError("No claim waits for a decision", fix="Ask the question again.")
@@ -127,11 +123,6 @@ class Asking:
             parameters: Parameters of the method to set; the others keep their defaults.
             conversation: Name of the conversation, if it is kept.
             attended: Whether a person can be asked about a claim.
-
-        Raises:
-            BusyError: Too many questions wait already.
-            InputError: There is not a question, or it is too long.
-            SettingsError: The method or a parameter is unknown or not allowed.
         """
         self.turns.refuse_more()
         said = [own.model_dump() for own in messages if own.role in ("user", "assistant")]
@@ -172,9 +163,6 @@ class Asking:
         """Yield the moments of a run, from the question's turn on.
 
         Closing the generator ends the run. A finished run is kept in `runs`.
-
-        Raises:
-            CiteproofError: The question cannot be answered.
         """
         async with AsyncExitStack() as held:
             if question.conversation:
@@ -244,11 +232,7 @@ class Asking:
 
 
 async def refuse_nothing(tools: Toolbox, context: Parameters | None = None) -> None:
-    """Refuse a question, or a text to check, if there is nothing to read.
-
-    Raises:
-        InputError: The index is empty.
-    """
+    """Refuse a question, or a text to check, if there is nothing to read."""
     reads = getattr(context, "cite", True)  # CLOSEDBOOK reads only to cite
     if reads and tools.index is not None and not await asyncio.to_thread(tools.index.count):
         raise InputError("There are no documents yet", fix="Add some first.")

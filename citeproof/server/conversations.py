@@ -58,12 +58,7 @@ class Conversations:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Open the conversations for the block.
-
-        Raises:
-            MissingExtraError: The checkpointer's package is not installed.
-            StoreError: The conversations cannot be read or written.
-        """
+        """Open the conversations for the block."""
         async with self._checkpoints.opened() as self._kept:
             yield
 
@@ -74,11 +69,7 @@ class Conversations:
 
     @contextmanager
     def alone(self, name: str) -> Iterator[None]:
-        """Allow only one question at a time in a conversation.
-
-        Raises:
-            InputError: Another question of it is being answered.
-        """
+        """Allow only one question at a time in a conversation."""
         if name in self._busy:
             raise InputError(
                 "This conversation is being answered", fix="Wait for it, or begin another one."
@@ -121,11 +112,7 @@ class Conversations:
         return sorted(found, key=lambda turn: turn.at)
 
     async def delete(self, name: str) -> None:
-        """Delete a conversation.
-
-        Raises:
-            NotFoundError: There is no conversation of that name.
-        """
+        """Delete a conversation."""
         if not (threads := await self._threads(name)):
             raise NotFoundError("There is no such conversation", fix="List them first.")
         for thread in threads:

@@ -47,27 +47,17 @@ class _Library:
         self._lock = asyncio.Lock()
 
     async def name(self, index: Index, key: str) -> str:
-        """Return the name of the document with this id, usually a path.
-
-        Raises:
-            NotFoundError: The index has no document with this id.
-        """
+        """Return the name of the document with this id, usually a path."""
         for one in await asyncio.to_thread(index.documents):
             if document_id(one.document) == key:
                 return one.document
         raise NotFoundError("There is no such document", fix="List them first.")
 
-    async def add(
-        self, index: Index, uploads: Sequence[tuple[str, bytes]]
-    ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+    async def add(self, index: Index, uploads: Sequence[tuple[str, bytes]]) -> AsyncIterator[str]:
         """Store files under their names and read them into the index.
 
-        A file with the same name is replaced, unless the new one cannot be read. Yields `progress`
-        (how many passages of a document are stored), then the `report`.
-
-        Raises:
-            InputError: A file cannot be stored under its name.
-            StoreError: The index cannot be written.
+        A file with the same name is replaced, unless the new one cannot be read. Yields the events
+        `progress` (how many passages of a document are stored), then `report`.
         """
         files = {self._folder / _safe(name): data for name, data in uploads}
         if len(files) < len(uploads):
@@ -91,25 +81,18 @@ class _Library:
             working = asyncio.ensure_future(asyncio.to_thread(work))
             try:
                 while (told := await queue.get()) is not None:
-                    yield "progress", told
+                    yield frame(told, "progress")
             finally:
                 await asyncio.shield(working)
-            yield "report", _with_names(working.result())
+            yield frame(_with_names(working.result()), "report")
 
     async def remove(self, index: Index, key: str) -> None:
-        """Remove a document from the index, and delete its file if it was added here.
-
-        Raises:
-            NotFoundError: The index has no document with this id.
-        """
+        """Remove a document from the index, and delete its file if it was added here."""
         async with self._lock:
             name = await self.name(index, key)
-            await asyncio.to_thread(self._remove, index, name)
-
-    def _remove(self, index: Index, name: str) -> None:
-        index.remove([name])
-        if Path(name).parent == self._folder:
-            Path(name).unlink(missing_ok=True)
+            await asyncio.to_thread(index.remove, [name])
+            if Path(name).parent == self._folder:
+                await asyncio.to_thread(Path(name).unlink, missing_ok=True)
 
 
 def _list_documents(index: Index) -> list[dict[str, Any]]:
@@ -133,9 +116,10 @@ def _replace(
     _store(files)
     report = index.update([*files], progress=tell)
     known = {*report.added, *report.updated, *report.unchanged}
-    for path in (path for path in files if str(path) not in known):
+    unread = [path for path in files if str(path) not in known]
+    for path in unread:
         path.unlink(missing_ok=True)
-    back = {path: data for path, data in before.items() if str(path) not in known}
+    back = {path: before[path] for path in unread if path in before}
     if back:
         _store(back)
         passages = index.update([*back]).passages
@@ -159,11 +143,7 @@ def _with_names(report: IndexReport) -> dict[str, Any]:
 
 
 def _safe(name: str) -> str:
-    """Return a safe file name for whatever name the reader's file has.
-
-    Raises:
-        InputError: Its ending is not of a known format.
-    """
+    """Return a safe file name for whatever name the reader's file has."""
     last = name.replace("\\", "/").rpartition("/")[2]
     safe = _UNUSABLE.sub("_", plain(last)).lstrip(".")[-150:]
     if Path(safe).suffix.lower() not in READERS or not Path(safe).stem:
@@ -181,9 +161,8 @@ def _store(files: Mapping[Path, bytes]) -> None:
             with whole_file(path) as file:
                 file.write(data)
     except (OSError, CiteproofError) as error:
-        raise StoreError(
-            "The file cannot be stored", why=str(getattr(error, "why", error))
-        ) from error
+        why = str(getattr(error, "why", error))
+        raise StoreError("The file cannot be stored", why=why) from error
 
 
 def document_routes(opening: Opening, folder: Path) -> APIRouter:
@@ -200,7 +179,14 @@ def document_routes(opening: Opening, folder: Path) -> APIRouter:
     async def add(files: list[UploadFile]) -> Response:
         """Stream the events `progress`, then `report`."""
         uploads = [(file.filename or "", await file.read()) for file in files]
-        return EventStream(_frames(opening, library, uploads))
+
+        async def frames() -> AsyncIterator[str]:
+            if not opening.state()["ready"]:
+                yield frame({}, "waiting")
+            async for told in library.add(await _index(opening), uploads):
+                yield told
+
+        return EventStream(frames())
 
     @router.delete("/{key}", summary="Remove a document")
     async def remove(key: str) -> dict[str, Any]:
@@ -239,12 +225,3 @@ async def _index(opening: Opening) -> Index:
             fix="Use that retriever's own tools.",
         )
     return index
-
-
-async def _frames(
-    opening: Opening, library: _Library, uploads: Sequence[tuple[str, bytes]]
-) -> AsyncIterator[str]:
-    if not opening.state()["ready"]:
-        yield frame({}, "waiting")
-    async for name, told in library.add(await _index(opening), uploads):
-        yield frame(told, name)

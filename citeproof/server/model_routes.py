@@ -108,11 +108,7 @@ def model_routes(opening: Opening, turns: Turns) -> APIRouter:
 
 
 def _classifier(tools: Toolbox) -> Entailment:
-    """Return the verifying classifier; a judge behind it has a server of its own.
-
-    Raises:
-        InputError: The verifier is a language model.
-    """
+    """Return the verifying classifier; a judge behind it has a server of its own."""
     model = tools.entailment.model
     first = model.first if isinstance(model, Cascade) else model
     if isinstance(first, Judge | ChatVerifier):

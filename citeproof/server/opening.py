@@ -33,11 +33,7 @@ class Opening:
         self._task = asyncio.create_task(asyncio.to_thread(self._open, self._note))
 
     async def tools(self) -> Toolbox:
-        """Wait for the tools and return them.
-
-        Raises:
-            CiteproofError: The tools cannot be opened.
-        """
+        """Wait for the tools and return them."""
         assert self._task is not None, "start comes first"
         try:
             return await asyncio.shield(self._task)

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 from starlette.requests import Request
@@ -14,7 +14,7 @@ from starlette.requests import Request
 from citeproof.text import is_web
 from citeproof.types import Passage
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T")
 
 
 def document_id(path: str) -> str:
@@ -49,18 +49,14 @@ def with_links(value: T, base: str = "") -> T:
 
 def with_sources(value: T, shown: Callable[[str], str]) -> T:
     """Replace the source of each passage in a value by what `shown` returns."""
+    changed: Any = value
     if isinstance(value, Passage):
         title = value.title or file_name(value.source)
-        return value.model_copy(update={"source": shown(value.source), "title": title})
-    changed = {name: _change(held, shown) for name, held in value}
-    return value.model_copy(update=changed)
-
-
-def _change(value: Any, shown: Callable[[str], str]) -> Any:
-    if isinstance(value, BaseModel):
-        return with_sources(value, shown)
-    if isinstance(value, tuple | list):
-        return type(value)(_change(item, shown) for item in value)
-    if isinstance(value, Mapping):
-        return {key: _change(item, shown) for key, item in value.items()}
-    return value
+        changed = value.model_copy(update={"source": shown(value.source), "title": title})
+    elif isinstance(value, BaseModel):
+        changed = value.model_copy(update={name: with_sources(own, shown) for name, own in value})
+    elif isinstance(value, tuple | list):
+        changed = type(value)(with_sources(own, shown) for own in value)
+    elif isinstance(value, Mapping):
+        changed = {key: with_sources(own, shown) for key, own in value.items()}
+    return cast(T, changed)

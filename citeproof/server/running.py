@@ -34,10 +34,6 @@ def serve(
 
     Port 0 picks a free one; `tell` is called with the address to open. An address that other
     machines can reach needs a token.
-
-    Raises:
-        MissingExtraError: The extra `serve` is not installed.
-        SettingsError: The address cannot be used, or needs a token.
     """
     refuse_open_host(host, token)
     with MissingExtraError.unless_installed("serve", "The server's packages are missing"):

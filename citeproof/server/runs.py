@@ -76,11 +76,7 @@ class Runs:
             self._kept.popitem(last=False)
 
     def get(self, name: str) -> Run:
-        """Return the run with an id.
-
-        Raises:
-            NotFoundError: There is no such run, or it is no longer kept.
-        """
+        """Return the run with an id."""
         if name not in self._kept:
             raise NotFoundError("This answer is no longer kept", fix="Open its conversation.")
         return self._kept[name]

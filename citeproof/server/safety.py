@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -36,11 +37,7 @@ _HEADERS = {
 
 
 def refuse_open_host(host: str, token: str | None) -> None:
-    """Refuse to serve other machines without a token.
-
-    Raises:
-        SettingsError: A token is missing, or the token is too short.
-    """
+    """Refuse to serve other machines without a token."""
     if host not in LOOPBACK and not token:
         raise SettingsError(
             f"Other machines can reach the server at {host}, but it has no token",
@@ -54,8 +51,9 @@ def host_names(host: str, more: Sequence[str] = ()) -> list[str]:
     """Return the host names of a server at this address."""
     names = [*LOOPBACK, host, *more]
     if host in ("0.0.0.0", "::"):
-        name = socket.gethostname()
-        names += [name, *_addresses(name)]
+        names.append(name := socket.gethostname())
+        with suppress(OSError):
+            names += [str(found[4][0]) for found in socket.getaddrinfo(name, None)]
     return list(dict.fromkeys(names))
 
 
@@ -146,10 +144,3 @@ def _with_headers(send: Send) -> Send:
 def _refusal(status: int, why: str) -> Response:
     error = {"message": why, "type": "permission_error"}
     return JSONResponse({"error": error}, status, {"connection": "close"})
-
-
-def _addresses(name: str) -> list[str]:
-    try:
-        return [str(found[4][0]) for found in socket.getaddrinfo(name, None)]
-    except OSError:
-        return []

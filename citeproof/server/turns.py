@@ -23,27 +23,25 @@ class Turn:
     """
 
     def __init__(self, turns: Turns) -> None:
-        self._turns, self._gate = turns, turns.gate
-        self._is_taken = self._is_closed = False
-        turns.inside += 1
+        self._turns = turns
+        self._is_taken = False
+        turns.inside.add(self)
 
     async def take(self) -> None:
         """Wait for the turn and take it."""
-        await self._gate.acquire()
+        await self._turns.gate.acquire()
         self._is_taken = True
 
     def leave(self) -> None:
         """Let others have the turn."""
         if self._is_taken:
             self._is_taken = False
-            self._gate.release()
+            self._turns.gate.release()
 
     def close(self) -> None:
         """Give up the place; a second call does nothing."""
         self.leave()
-        if not self._is_closed:
-            self._is_closed = True
-            self._turns.inside -= 1
+        self._turns.inside.discard(self)
 
 
 class Turns:
@@ -54,7 +52,7 @@ class Turns:
 
     def __init__(self, at_once: int, waiting: int) -> None:
         self.gate = asyncio.Semaphore(at_once)
-        self.inside = 0
+        self.inside: set[Turn] = set()
         """Questions being answered or waiting."""
         self._at_once = at_once
         self._most = at_once + waiting
@@ -62,36 +60,22 @@ class Turns:
     @property
     def full(self) -> bool:
         """Whether a question waits."""
-        return self.inside > self._at_once
+        return len(self.inside) > self._at_once
 
     def refuse_more(self) -> None:
-        """Refuse a further question if no more may wait.
-
-        Raises:
-            BusyError: Too many questions wait already.
-        """
-        if self.inside >= self._most:
-            raise BusyError(
-                "Too many requests are waiting",
-                fix=f"Try again in {BusyError.retry_after} seconds.",
-            )
+        """Refuse a further question if no more may wait."""
+        if len(self.inside) >= self._most:
+            fix = f"Try again in {BusyError.retry_after} seconds."
+            raise BusyError("Too many requests are waiting", fix=fix)
 
     def queue(self) -> Turn:
-        """Return a place in the queue, which the caller must close.
-
-        Raises:
-            BusyError: Too many questions wait already.
-        """
+        """Return a place in the queue, which the caller must close."""
         self.refuse_more()
         return Turn(self)
 
     @asynccontextmanager
     async def turn(self, queued: Turn | None = None) -> AsyncIterator[Turn]:
-        """Wait for a turn and hold it for the block.
-
-        Raises:
-            BusyError: Too many questions wait already.
-        """
+        """Wait for a turn and hold it for the block."""
         turn = queued or self.queue()
         try:
             await turn.take()

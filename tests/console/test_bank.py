@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from citeproof import cli
 from citeproof.memory.bank import Bank, Entry
 from citeproof.settings import ChromaSettings
+from tests.command import run
 from tests.memory.fakes import WordEmbeddings
 from tests.memory.test_bank import case
 
-run = CliRunner().invoke
 STORE = Path(".citeproof")
 
 
@@ -60,7 +58,7 @@ def held(namespace: str = "default") -> set[str]:
 
 
 def said(*arguments: str, code: int = 0, typed: str | None = None) -> str:
-    done = run(cli.app, ["bank", *arguments], input=typed)
+    done = run(["bank", *arguments], input=typed)
     assert done.exit_code == code, done.output
     return " ".join(done.output.split())
 
@@ -83,7 +81,7 @@ def test_stats(filled: list[str]) -> None:
     text = said("stats")
     assert "cases 3 default 2 other 1 rationales 1 of 9 mean score 0.75 (2 cases)" in text
     assert "vectors words" in text
-    one = json.loads(run(cli.app, ["bank", "stats", "--namespace", "other", "--json"]).stdout)
+    one = json.loads(run(["bank", "stats", "--namespace", "other", "--json"]).stdout)
     assert (one["namespaces"], one["cases"], one["mean_score"]) == ({"other": 1}, 1, 0.5)
 
 
@@ -92,11 +90,11 @@ def test_export_and_import(filled: list[str], models: list[WordEmbeddings]) -> N
     assert models == []
     lines = Path("cases.jsonl").read_text("utf-8").splitlines()
     assert [Entry.model_validate_json(line).id for line in lines] == filled
-    assert run(cli.app, ["bank", "export", "--all"]).stdout.splitlines() == lines
-    assert len(run(cli.app, ["bank", "export"]).stdout.splitlines()) == 2
+    assert run(["bank", "export", "--all"]).stdout.splitlines() == lines
+    assert len(run(["bank", "export"]).stdout.splitlines()) == 2
     table = said("import", "cases.jsonl", "--store", "new")
     assert "added 3 cases skipped 0 cases" in table
-    there = run(cli.app, ["bank", "export", "--all", "--store", "new"]).stdout.splitlines()
+    there = run(["bank", "export", "--all", "--store", "new"]).stdout.splitlines()
     assert there == lines
     again = said("import", "-", "--store", "new", typed="\n".join(lines))
     assert "skipped 3 cases" in again
@@ -138,7 +136,7 @@ def test_whoever_sits_there_is_asked(
 ) -> None:
     monkeypatch.setattr("citeproof.console.bank._can_ask", lambda: True)
     said("export", "--out", "cases.jsonl")
-    done = run(cli.app, ["bank", "import", "cases.jsonl", "--rebuild"], input=typed)
+    done = run(["bank", "import", "cases.jsonl", "--rebuild"], input=typed)
     assert "Delete 3 cases first? [y/N]" in done.output
     assert (len(held("other")), done.exit_code) == (left, left)
 

@@ -10,15 +10,14 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
-from citeproof import Toolbox, build_vtg, cli
+from citeproof import Toolbox, build_vtg
 from citeproof.console.chat import Chat
 from citeproof.console.runs import LocalRuns
 from citeproof.console.threads import Thread
+from tests.command import run
 from tests.graphs.scripts import BUILT, LIT, Script
 
-run = CliRunner().invoke
 BEFORE, ASKED, WHOLE = "Who built the tower?", "And when was it lit?", "When was the tower lit?"
 
 
@@ -43,14 +42,13 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
     return made
 
 
-def chat(*lines: str, options: tuple[str, ...] = ()) -> Any:
-    return run(cli.app, ["chat", *options], input="\n".join(lines))
+def chat(*lines: str, options: tuple[str, ...] = (), code: int | None = None) -> Any:
+    return run(["chat", *options], code, input="\n".join(lines))
 
 
 @pytest.mark.usefixtures("script")
 def test_a_conversation_over_a_pipe() -> None:
-    result = chat(BEFORE, "", ASKED, "/sources", "/save a.html", "/quit", "Never asked?")
-    assert result.exit_code == 0, result.output
+    result = chat(BEFORE, "", ASKED, "/sources", "/save a.html", "/quit", "Never asked?", code=0)
     assert result.stdout.splitlines()[:8] == [
         f"> {BEFORE}",
         "✓ Ann Lee built the tower. [1]",
@@ -69,21 +67,19 @@ def test_a_conversation_over_a_pipe() -> None:
 
 
 def test_a_thread_is_resumed_by_another_process(script: Talk) -> None:
-    assert chat(BEFORE, options=("--thread", "t")).exit_code == 0
+    chat(BEFORE, options=("--thread", "t"), code=0)
     result = chat("/sources", ASKED, options=("--thread", "t"))
     assert result.stdout.startswith("t: 1 question so far\n> /sources\n")
     assert "[1] Tower" in result.stdout
     assert f"· asking: {WHOLE}" in result.stdout
     assert script.queries == [BEFORE, WHOLE]
-    assert chat("/save b.html", options=("--thread", "t")).exit_code == 0
+    chat("/save b.html", options=("--thread", "t"), code=0)
     assert f"Asked in a conversation: {ASKED}" in Path("b.html").read_text("utf-8")
 
 
 def test_ask_with_the_same_thread_goes_on_with_the_conversation(script: Talk) -> None:
-    assert chat(BEFORE, options=("--thread", "t")).exit_code == 0
-    result = run(cli.app, ["ask", ASKED, "--thread", "t"])
-    assert result.exit_code == 0, result.output
-    assert f"· asking: {WHOLE}" in result.stdout
+    chat(BEFORE, options=("--thread", "t"), code=0)
+    assert f"· asking: {WHOLE}" in run(["ask", ASKED, "--thread", "t"], code=0).stdout
     assert script.queries == [BEFORE, WHOLE]
 
 
@@ -91,8 +87,7 @@ def test_ask_with_the_same_thread_goes_on_with_the_conversation(script: Talk) ->
 def test_new_begins_a_conversation_without_the_one_before(
     script: Talk, options: tuple[str, ...]
 ) -> None:
-    result = chat(BEFORE, "/new", "/sources", ASKED, options=options)
-    assert result.exit_code == 1, "there is no answer yet"
+    result = chat(BEFORE, "/new", "/sources", ASKED, options=options, code=1)  # no answer yet
     assert "There is no answer yet. Ask something first." in result.stderr
     assert "asking:" not in result.stdout
     assert script.queries == [BEFORE, ASKED]
@@ -108,8 +103,7 @@ def test_new_begins_a_conversation_without_the_one_before(
     ],
 )
 def test_what_cannot_be_done_is_told_and_the_chat_goes_on(line: str, told: str) -> None:
-    result = chat(BEFORE, line, ASKED)
-    assert result.exit_code == 1
+    result = chat(BEFORE, line, ASKED, code=1)
     assert told in result.stderr
     assert "✓ The tower was lit in 1871. [1]" in result.stdout
 

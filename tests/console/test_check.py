@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
-from citeproof import CheckReport, check, cli
+from citeproof import CheckReport, check
 from citeproof.console.check import show
 from citeproof.console.page import render_check
 from citeproof.errors import DocumentError
@@ -20,10 +19,9 @@ from citeproof.settings import Settings
 from citeproof.testing import TableEntailment, passage
 from citeproof.tools.citations.passage_numbers import read_numbered
 from citeproof.types import CheckCounts, CheckedSentence, Passage, Support
+from tests.command import run
 from tests.console.test_page import EVIL, SEEN, Page, assert_harmless
 from tests.memory.fakes import WordEmbeddings
-
-run = CliRunner().invoke
 
 BUILT = "Ann Lee built the tower in 1871."
 KEPT = "Bo Ray kept the light for thirty years."
@@ -56,8 +54,7 @@ def jsonl(path: Path, *rows: object) -> Path:
 
 def test_a_folder_gives_each_file_a_number(folder: Path) -> None:
     Path("t.md").write_text(f"{BUILT} [1] {KEPT} [1] Geese fly [7].\n", "utf-8")
-    result = run(cli.app, ["check", "t.md", "--docs", str(folder)])
-    assert result.exit_code == 1
+    result = run(["check", "t.md", "--docs", str(folder)], code=1)
     assert result.stdout.splitlines() == [
         f"✓ {BUILT} [1]",
         "    supported by what it cites, score 0.97",
@@ -95,14 +92,14 @@ def test_a_folder_gives_each_file_a_number(folder: Path) -> None:
 def test_the_exit_code_says_whether_all_is_supported(
     folder: Path, text: str, options: list[str], code: int
 ) -> None:
-    result = run(cli.app, ["check", "-", "--docs", str(folder), *options], input=text)
+    result = run(["check", "-", "--docs", str(folder), *options], input=text)
     assert result.exit_code == code, result.output
 
 
 def test_json_is_the_report_and_nothing_else(folder: Path) -> None:
     (folder / "b.txt").unlink()
     arguments = ["check", "-", "--docs", str(folder), "--json", "--html", "r.html"]
-    result = run(cli.app, arguments, input=f"{BUILT} [1] {KEPT}")
+    result = run(arguments, input=f"{BUILT} [1] {KEPT}")
     report = CheckReport.model_validate_json(result.stdout)
     assert [one.verdict for one in report.sentences] == ["supported", "uncited"]
     assert report.sentences[1].support[0].number == 2
@@ -115,10 +112,9 @@ def test_documents_in_several_places_are_numbered_on(folder: Path) -> None:
     other = str(jsonl(Path("d.jsonl"), {"text": "Geese fly."}, {"text": "Rams swim."}))
     text = f"{BUILT} [1] {KEPT} [3] Geese fly [4]. Rams swim [5]."
     arguments = ["check", "-", "--docs", str(folder), "--docs", other]
-    result = run(cli.app, arguments, input=text)
-    assert result.exit_code == 0, result.output
+    run(arguments, input=text, code=0)
     Path("d.jsonl").rename(folder / "a.jsonl")
-    assert run(cli.app, arguments[:4], input=text).exit_code == 1, "there it is the first file"
+    run(arguments[:4], input=text, code=1)  # there it is the first file
 
 
 @pytest.fixture
@@ -135,15 +131,14 @@ def indexed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("indexed")
 def test_without_documents_the_index_proves() -> None:
-    result = run(cli.app, ["check", "-"], input=f"{BUILT} [1] {KEPT}")
-    assert result.exit_code == 0, result.output
+    result = run(["check", "-"], input=f"{BUILT} [1] {KEPT}", code=0)
     assert result.stdout.splitlines()[:2] == [
         f"+ {BUILT}",
         "    supported, but cites nothing, score 0.97",
     ]
     assert "2 of 2 sentences supported by what was found" in result.stdout
     assert "The citations are not checked: indexed documents have no numbers." in result.stderr
-    assert run(cli.app, ["check", "-"], input=f"{BUILT} Geese fly.").exit_code == 1
+    run(["check", "-"], input=f"{BUILT} Geese fly.", code=1)
 
 
 @pytest.mark.usefixtures("indexed")
@@ -151,16 +146,15 @@ def test_documents_and_the_index_prove_together() -> None:
     other = str(jsonl(Path("d.jsonl"), {"text": "Geese fly."}))
     text = f"Geese fly [1]. {BUILT} [1]"
     arguments = ["check", "-", "--docs", other, "--json"]
-    alone = CheckReport.model_validate_json(run(cli.app, arguments, input=text).stdout)
+    alone = CheckReport.model_validate_json(run(arguments, input=text).stdout)
     assert [one.verdict for one in alone.sentences] == ["supported", "unsupported"]
-    result = run(cli.app, [*arguments, "--store", ".citeproof"], input=text)
+    result = run([*arguments, "--store", ".citeproof"], input=text)
     both = CheckReport.model_validate_json(result.stdout)
     assert [one.verdict for one in both.sentences] == ["supported", "misattributed"]
 
 
 def test_without_documents_and_index_there_is_nothing_to_prove_with() -> None:
-    result = run(cli.app, ["check", "-"], input=BUILT)
-    assert result.exit_code == 2
+    result = run(["check", "-"], input=BUILT, code=2)
     assert "There are no documents in the index .citeproof" in result.stderr
     assert not Path(".citeproof").exists()
 
@@ -193,10 +187,10 @@ def test_lines_of_passages_keep_their_numbers() -> None:
     )
     docs.write_text(docs.read_text().replace("\n", "\n\n", 1))
     for number, code in ((3, 0), (4, 0), (2, 1), (5, 1)):
-        result = run(cli.app, ["check", "-", "--docs", "d.jsonl"], input=f"{KEPT} [{number}]")
+        result = run(["check", "-", "--docs", "d.jsonl"], input=f"{KEPT} [{number}]")
         assert result.exit_code == code, number
         assert ("invalid citations: [5]" in result.stdout) == (number == 5)
-    result = run(cli.app, ["check", "-", "--docs", "d.jsonl"], input=f"{BUILT} [1]")
+    result = run(["check", "-", "--docs", "d.jsonl"], input=f"{BUILT} [1]")
     assert "    [1] Tower (https://example.org/t)\n" in result.stdout
 
 
@@ -204,7 +198,7 @@ def test_k_is_how_many_others_are_tried(table: TableEntailment) -> None:
     jsonl(Path("d.jsonl"), *({"text": f"Geese fly, says {n}."} for n in range(9)))
     for k in ("1", "4"):
         table.pairs.clear()
-        run(cli.app, ["check", "-", "--docs", "d.jsonl", "--k", k], input="Geese fly.")
+        run(["check", "-", "--docs", "d.jsonl", "--k", k], input="Geese fly.")
         assert len(table.pairs) == int(k)
 
 
@@ -232,8 +226,7 @@ def test_what_cannot_be_checked_is_one_line_and_exit_code_2(
     Path("blank.jsonl").write_text('{"text": " "}\n')
     Path("empty").mkdir()
     file, typed = ("-", text) if isinstance(text, bytes) else (text, None)
-    result = run(cli.app, ["check", file, "--docs", docs], input=typed)
-    assert result.exit_code == 2
+    result = run(["check", file, "--docs", docs], input=typed, code=2)
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
@@ -241,8 +234,7 @@ def test_what_cannot_be_checked_is_one_line_and_exit_code_2(
 
 
 def test_a_text_among_the_documents_would_prove_itself(folder: Path) -> None:
-    result = run(cli.app, ["check", "docs/a.md", "--docs", str(folder)])
-    assert result.exit_code == 2
+    result = run(["check", "docs/a.md", "--docs", str(folder)], code=2)
     assert "docs/a.md is one of the documents: it would support itself." in result.stderr
 
 
@@ -254,8 +246,7 @@ def test_a_page_replaces_nothing_that_is_read(
     Path("link.html").symlink_to("t.md")
     docs = str(jsonl(Path("d.jsonl"), {"text": BUILT})) if page == "d.jsonl" else str(folder)
     before = Path(page).read_bytes()
-    result = run(cli.app, ["check", "t.md", "--docs", docs, "--html", page])
-    assert result.exit_code == 2
+    result = run(["check", "t.md", "--docs", docs, "--html", page], code=2)
     assert f"{page} cannot be written: what is read from it would be lost" in result.stderr
     assert Path(page).read_bytes() == before
     assert table.batches == []
@@ -284,7 +275,7 @@ def test_two_texts_with_one_id_are_refused() -> None:
 
 def test_the_page_is_written_and_named(folder: Path) -> None:
     Path("~$t <b>.md").write_text(f"{BUILT} [1]", "utf-8")  # nobody's home folder
-    result = run(cli.app, ["check", "~$t <b>.md", "--docs", str(folder), "--html", "r.html"])
+    result = run(["check", "~$t <b>.md", "--docs", str(folder), "--html", "r.html"])
     assert result.stdout.endswith("Page: r.html\n")
     page = Path("r.html").read_text("utf-8")
     assert "<h1>~$t &lt;b&gt;.md</h1>" in page
@@ -332,7 +323,7 @@ def test_whatever_strangers_wrote_stays_text_in_the_terminal() -> None:
 
 def test_every_link_and_card_of_the_page_has_its_target(folder: Path) -> None:
     text = f"{BUILT} [1] {KEPT} [1][9]\n\nGeese fly. {KEPT}"
-    result = run(cli.app, ["check", "-", "--docs", str(folder), "--json"], input=text)
+    result = run(["check", "-", "--docs", str(folder), "--json"], input=text)
     page = Page(render_check(CheckReport.model_validate_json(result.stdout), "A text"))
     ids = [own["id"] for _, own in page.tags if own.get("id")]
     assert len(ids) == len(set(ids))

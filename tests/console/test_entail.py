@@ -10,17 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from citeproof import cli
 from citeproof.console.verifier import open_verifier
 from citeproof.errors import ModelError
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
 from citeproof.tools.entailment import Pair
 from citeproof.tools.entailment.pairs import CHUNK, Agreement, gold, to_line
 from citeproof.tools.llm.model import LLM
-
-run = CliRunner().invoke
+from tests.command import run
 
 
 @pytest.fixture(autouse=True)
@@ -45,8 +42,7 @@ def test_lines_come_back_in_order_with_their_fields_and_scores() -> None:
         lines(pair(id=7, x=[1, None, {"é": "塔"}]), pair(hypothesis="new", score="?", entailed=1)),
         "utf-8",
     )
-    done = run(cli.app, ["entail", "p.jsonl"])
-    assert done.exit_code == 0, done.output
+    done = run(["entail", "p.jsonl"], code=0)
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
         {**pair(id=7, x=[1, None, {"é": "塔"}]), "score": 1.0, "entailed": True},
         {**pair(hypothesis="new"), "score": 0.0, "entailed": False},
@@ -58,7 +54,7 @@ def test_lines_come_back_in_order_with_their_fields_and_scores() -> None:
 def test_a_score_below_the_threshold_is_not_rounded_to_it(table: TableEntailment) -> None:
     table.threshold = 0.65
     table._scores = lambda *_: 0.649999
-    done = run(cli.app, ["entail", "-"], input=lines(pair()))
+    done = run(["entail", "-"], input=lines(pair()))
     row = json.loads(done.stdout)
     assert (row["score"], row["entailed"]) == (0.6499, False)
 
@@ -67,14 +63,13 @@ def test_standard_input_is_read_and_blank_lines_and_a_byte_order_mark_do_no_harm
     table: TableEntailment,
 ) -> None:
     given = b"\xef\xbb\xbf" + lines(pair()).encode() + b"\r\n \n" + lines(pair()).strip().encode()
-    done = run(cli.app, ["entail", "-"], input=given)
-    assert len(done.stdout.splitlines()) == 2
+    assert len(run(["entail", "-"], input=given).stdout.splitlines()) == 2
     assert table.batches == [2]
 
 
 def test_pairs_are_scored_in_chunks(table: TableEntailment) -> None:
     many = [pair(premise=f"{n}", hypothesis=f"{n % 2}") for n in range(CHUNK + 3)]
-    done = run(cli.app, ["entail", "-"], input=lines(*many))
+    done = run(["entail", "-"], input=lines(*many))
     assert table.batches == [CHUNK, 3]
     assert [json.loads(line)["premise"] for line in done.stdout.splitlines()] == [
         row["premise"] for row in many
@@ -100,8 +95,7 @@ def test_a_bad_line_is_told_before_anything_is_scored(
     table: TableEntailment, line: str, message: str
 ) -> None:
     Path("p.jsonl").write_text(f"{lines(pair())}\n{line}\n{lines(pair())}", "utf-8")
-    done = run(cli.app, ["entail", "p.jsonl", "--out", "o.jsonl"])
-    assert done.exit_code == 2
+    done = run(["entail", "p.jsonl", "--out", "o.jsonl"], code=2)
     assert done.stderr.startswith(f"p.jsonl, line 3, {message}")
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
@@ -120,15 +114,13 @@ def test_a_bad_line_is_told_before_anything_is_scored(
 )
 def test_what_holds_no_pairs_is_bad_input(name: str, told: str) -> None:
     Path("bad.jsonl").write_bytes(lines(pair()).encode() + b'{"premise": "caf\xe9"}\n')
-    done = run(cli.app, ["entail", name], input="\n \n")
-    assert done.exit_code == 2
-    assert done.stderr.startswith(told)
+    assert run(["entail", name], input="\n \n", code=2).stderr.startswith(told)
 
 
 def test_a_failure_leaves_the_old_file_and_no_half_of_a_new_one(
     table: TableEntailment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = run(cli.app, ["entail", "-", "--out", "o.jsonl"], input=lines(pair(), pair()))
+    done = run(["entail", "-", "--out", "o.jsonl"], input=lines(pair(), pair()))
     assert (done.exit_code, done.stdout) == (0, "")
     old = Path("o.jsonl").read_text("utf-8")
     assert len(old.splitlines()) == 2
@@ -142,7 +134,7 @@ def test_a_failure_leaves_the_old_file_and_no_half_of_a_new_one(
 
     monkeypatch.setattr(table, "scores", fails)
     given = lines(*(pair(n=n) for n in range(CHUNK + 1)))
-    done = run(cli.app, ["entail", "-", "--out", "o.jsonl"], input=given)
+    done = run(["entail", "-", "--out", "o.jsonl"], input=given)
     assert (done.exit_code, done.stderr) == (2, "It stopped.\n")
     assert [(file.name, file.read_text()) for file in Path().iterdir()] == [("o.jsonl", old)]
 
@@ -151,8 +143,7 @@ def test_the_input_is_not_overwritten_by_any_name(table: TableEntailment) -> Non
     Path("p.jsonl").write_text(lines(pair()))
     Path("link.jsonl").symlink_to("p.jsonl")
     for name in ("p.jsonl", "./p.jsonl", "link.jsonl"):
-        done = run(cli.app, ["entail", "p.jsonl", "--out", name])
-        assert done.exit_code == 2
+        done = run(["entail", "p.jsonl", "--out", name], code=2)
         assert "is the input: it would be overwritten" in done.stderr
     assert Path("p.jsonl").read_text() == lines(pair())
     assert table.batches == []
@@ -168,9 +159,7 @@ def test_a_place_that_cannot_be_written_is_told_before_the_model_works(
         "x" * 300: "cannot be written: ",
     }
     for name, why in places.items():
-        done = run(cli.app, ["entail", "-", "--out", name], input=lines(pair()))
-        assert done.exit_code == 2
-        assert why in done.stderr
+        assert why in run(["entail", "-", "--out", name], input=lines(pair()), code=2).stderr
     assert table.batches == []
 
 
@@ -180,8 +169,7 @@ def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("there is no /dev/full here")
     disk = full.open("wb")
     monkeypatch.setattr(Path, "open", lambda *_: disk)
-    done = run(cli.app, ["entail", "-", "--out", "o.jsonl"], input=lines(pair()))
-    assert done.exit_code == 2
+    done = run(["entail", "-", "--out", "o.jsonl"], input=lines(pair()), code=2)
     assert "cannot be written: No space left" in done.stderr
     assert list(Path().iterdir()) == []
 
@@ -190,7 +178,7 @@ def test_a_pipe_is_read_though_it_comes_only_once() -> None:
     os.mkfifo("pipe")
     writer = threading.Thread(target=lambda: Path("pipe").write_text(lines(pair(), pair())))
     writer.start()
-    done = run(cli.app, ["entail", "pipe"])
+    done = run(["entail", "pipe"])
     writer.join()
     assert len(done.stdout.splitlines()) == 2
 
@@ -199,8 +187,7 @@ def test_options_go_over_the_settings(table: TableEntailment, verify_with: Any) 
     opened = verify_with(table)
     Path("mine.toml").write_text('[entailment]\nmodel = "a"\nthreshold = 0.2\nbatch_size = 3\n')
     options = ["--backend", "cross-encoder", "--model", "b=c", "--threshold", "0.9"]
-    done = run(cli.app, ["entail", "-", "--config", "mine.toml", *options], input=lines(pair()))
-    assert done.exit_code == 0, done.output
+    run(["entail", "-", "--config", "mine.toml", *options], input=lines(pair()), code=0)
     chosen = opened[0].entailment
     assert (chosen.kind, chosen.model, chosen.threshold) == ("cross-encoder", "b=c", 0.9)
     assert chosen.batch_size == 3
@@ -216,7 +203,7 @@ def test_the_agreement_with_labels_is_told() -> None:
         pair(),
         pair(label=None),
     )
-    done = run(cli.app, ["entail", "-"], input=given)
+    done = run(["entail", "-"], input=given)
     assert done.stderr == (
         "4 labelled pairs · accuracy 0.750 · balanced accuracy 0.750 · AUC 0.750\n"
         "1 label left out: write entailed, not_entailed, true or false\n"
@@ -254,9 +241,7 @@ def test_figures_that_need_both_kinds_are_left_out() -> None:
 
 def test_half_a_surrogate_pair_is_kept_and_harms_no_tokenizer(table: TableEntailment) -> None:
     given = '{"premise": "old \\ud800", "hypothesis": "old"}\n'
-    done = run(cli.app, ["entail", "-"], input=given)
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["premise"] == "old \ud800"
+    assert json.loads(run(["entail", "-"], input=given, code=0).stdout)["premise"] == "old \ud800"
     assert table.pairs[0].premise == "old \ufffd"
     assert to_line({"x": "é", "score": 0.123456}) == '{"x": "é", "score": 0.1234}\n'.encode()
 
@@ -276,8 +261,7 @@ def test_the_judge_is_opened_only_if_it_judges_and_closed_again(
     monkeypatch.setattr("citeproof.console.verifier.open_verifier", open_verifier)
     monkeypatch.setattr("citeproof.console.verifier.open_llm", open_llm)
     given = lines(pair())
-    done = run(cli.app, ["entail", "-", "--backend", "judge"], input=given)
-    assert done.exit_code == 0, done.output
+    done = run(["entail", "-", "--backend", "judge"], input=given, code=0)
     assert json.loads(done.stdout)["score"] == 0.9
     assert (opened, closed) == (["judge"], ["judge"])
 
@@ -286,6 +270,5 @@ def test_the_judge_is_opened_only_if_it_judges_and_closed_again(
 
     monkeypatch.setattr("citeproof.tools.entailment.cross_encoder.CrossEncoder.scores", scores)
     options = ["--backend", "cross-encoder", "--model", "mine"]
-    done = run(cli.app, ["entail", "-", *options], input=given)
-    assert json.loads(done.stdout)["score"] == 0.25
+    assert json.loads(run(["entail", "-", *options], input=given).stdout)["score"] == 0.25
     assert opened == ["judge"]

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
-from citeproof import Toolbox, cli
+from citeproof import Toolbox
 from citeproof.console import evaluate
 from citeproof.evaluation.corpus import choose_gold
 from citeproof.evaluation.examples import Example
@@ -18,9 +17,9 @@ from citeproof.evaluation.results import Failure, Result, read_lines, read_resul
 from citeproof.evaluation.scorecard import Scorecard
 from citeproof.settings import Settings
 from citeproof.testing import ListRetriever
+from tests.command import run as invoke
 from tests.evaluation.scripted import examples, judge, reply, rows, toolbox, write
 
-invoke = CliRunner().invoke
 LISTED = {"answers": [["Rome"], ["Oslo"]]}
 
 
@@ -39,8 +38,8 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     return seen
 
 
-def run(*arguments: str) -> Any:
-    return invoke(cli.app, ["eval", "--set", "max_claims=1", *arguments])
+def run(*arguments: str, code: int | None = None) -> Any:
+    return invoke(["eval", "--set", "max_claims=1", *arguments], code)
 
 
 def manifest(folder: str = "run") -> Manifest:
@@ -48,8 +47,7 @@ def manifest(folder: str = "run") -> Manifest:
 
 
 def test_a_run_is_made_told_line_by_line_and_summed_up() -> None:
-    result = run("--data", "numbers.jsonl", "--out", "run", "--limit", "4", "--seed", "3")
-    assert result.exit_code == 0, result.output
+    result = run("--data", "numbers.jsonl", "--out", "run", "--limit", "4", "--seed", "3", code=0)
     lines = [" ".join(line.split()) for line in result.stderr.splitlines()]
     assert lines[0].startswith("1/4 · q")
     assert " · answered · " in lines[0]
@@ -77,14 +75,12 @@ def test_an_error_is_told_and_makes_the_exit_code_1(monkeypatch: pytest.MonkeyPa
         return ValueError("no [red]answer") if "number 2?" in prompt else reply(prompt)
 
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: toolbox(script))
-    result = run("--data", "numbers.jsonl", "--out", "run")
-    assert result.exit_code == 1
+    result = run("--data", "numbers.jsonl", "--out", "run", code=1)
     assert "· q2 · ModelError: " in result.stderr
     assert "no [red]answer" in result.stderr
     assert "errors            1" in result.stderr
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: toolbox())
-    result = run("--data", "numbers.jsonl", "--out", "run", "--resume")
-    assert result.exit_code == 0
+    result = run("--data", "numbers.jsonl", "--out", "run", "--resume", code=0)
     assert result.stderr.count(" · answered · ") == 1
     assert "EM recall         1.000" in result.stderr
 
@@ -103,9 +99,7 @@ def test_an_error_is_told_and_makes_the_exit_code_1(monkeypatch: pytest.MonkeyPa
 def test_what_cannot_be_run_is_told_before_anything_is_opened_or_written(
     opened: list[Settings], arguments: list[str], message: str
 ) -> None:
-    result = run("--out", "run", *arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in run("--out", "run", *arguments, code=2).stderr
     assert opened == []
     assert not Path("run").exists()
 
@@ -130,18 +124,17 @@ def unindexed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_questions_without_documents_need_an_index() -> None:
     bare = [{**row, "docs": []} if n == 1 else row for n, row in enumerate(rows(2))]
     Path("bare.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in bare), "utf-8")
-    result = run("--data", "bare.jsonl", "--out", "run")
-    assert result.exit_code == 2
+    result = run("--data", "bare.jsonl", "--out", "run", code=2)
     assert "There is nothing to answer 'q1' from: it brings no documents, and" in result.stderr
     assert not Path("run").exists()
-    assert run("--data", "numbers.jsonl", "--out", "run").exit_code == 0
+    run("--data", "numbers.jsonl", "--out", "run", code=0)
 
 
 def ask_closed_book(asked: list[dict[str, Any]], *more: str) -> Any:
     lines = (json.dumps({"question": "Which?", **row}) for row in asked)
     Path("asked.jsonl").write_text("\n".join(lines), "utf-8")
     return invoke(
-        cli.app, ["eval", "--data", "asked.jsonl", "--method", "closedbook", "--out", "run", *more]
+        ["eval", "--data", "asked.jsonl", "--method", "closedbook", "--out", "run", *more]
     )
 
 
@@ -186,7 +179,7 @@ def test_what_a_benchmark_cites_is_not_kept_as_evidence(monkeypatch: pytest.Monk
         return box
 
     monkeypatch.setattr(Toolbox, "from_settings", tools)
-    assert run("--data", "numbers.jsonl", "--out", "run").exit_code == 0
+    run("--data", "numbers.jsonl", "--out", "run", code=0)
 
 
 def test_a_sweep_makes_a_folder_for_each_run_and_goes_on_with_all(opened: list[Settings]) -> None:
@@ -196,22 +189,19 @@ def test_a_sweep_makes_a_folder_for_each_run_and_goes_on_with_all(opened: list[S
         "utf-8",
     )
     arguments = ["--sweep", "sweep.toml", "--data", "numbers.jsonl", "--limit", "2"]
-    result = run(*arguments, "--out", "all")
-    assert result.exit_code == 0, result.output
+    run(*arguments, "--out", "all", code=0)
     folders = sorted(path.name for path in Path("all").iterdir())
     assert folders == ["k=1", "k=2", "other"]
     assert [settings.llm.seed for settings in opened] == [0, 5]  # opened anew where they differ
     assert [manifest(f"all/{name}").parameters["k"] for name in folders] == [1, 2, 5]
-    again = run(*arguments, "--out", "all", "--resume")
-    assert again.exit_code == 0
-    assert " · answered · " not in again.stderr
+    assert " · answered · " not in run(*arguments, "--out", "all", "--resume", code=0).stderr
 
 
 def test_a_data_sets_ranking_is_kept_by_methods_that_can() -> None:
     run_of = ["--data", "numbers.jsonl", "--limit", "1", "--method", "vanilla"]
-    result = invoke(cli.app, ["eval", *run_of, "--out", "ranked"])
+    result = invoke(["eval", *run_of, "--out", "ranked"])
     assert result.exit_code in (0, 1), result.output
-    invoke(cli.app, ["eval", *run_of, "--out", "searched", "--set", "ranked=false"])
+    invoke(["eval", *run_of, "--out", "searched", "--set", "ranked=false"])
     found = [manifest(name).parameters["ranked"] for name in ("ranked", "searched")]
     assert found == [True, False]
 
@@ -230,7 +220,7 @@ async def test_oracle_reads_what_holds_the_answers(tmp_path: Path) -> None:
 
 def test_oracle_is_given_its_documents() -> None:
     arguments = ["--data", "numbers.jsonl", "--method", "oracle", "--set", "k=1", "--out", "run"]
-    invoke(cli.app, ["eval", *arguments])
+    invoke(["eval", *arguments])
     kept = read_lines(Path("run/examples.jsonl"), Example)
     assert [[p.id for p in example.documents] for example in kept] == [[f"d{n}"] for n in range(6)]
 
@@ -243,8 +233,7 @@ def scripted_judge(verify_with: Any) -> list[Settings]:
 
 def test_runs_are_scored_shown_and_kept(scripted_judge: list[Settings]) -> None:
     run("--data", "numbers.jsonl", "--out", "run")
-    result = invoke(cli.app, ["score", "run", "run/alce.json", "--model", "org/nli"])
-    assert result.exit_code == 0, result.output
+    result = invoke(["score", "run", "run/alce.json", "--model", "org/nli"], code=0)
     assert [settings.entailment.model for settings in scripted_judge] == ["org/nli"]
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert lines[0] == "run · 6 answers"
@@ -260,24 +249,24 @@ def test_runs_are_scored_shown_and_kept(scripted_judge: list[Settings]) -> None:
 @pytest.mark.usefixtures("scripted_judge")
 def test_mauve_is_computed_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     run("--data", "numbers.jsonl", "--out", "run")
-    result = invoke(cli.app, ["score", "run", "--mauve"])
+    result = invoke(["score", "run", "--mauve"])
     assert result.exit_code == 2  # nobody wrote long answers to these questions
     assert "MAUVE cannot be computed for" in result.stderr or "citeproof[mauve]" in result.stderr
     assert not Path("run/scores-corrected.json").exists()
     monkeypatch.setattr("citeproof.evaluation.scorecard.mauve_of", lambda *_, **__: 0.5)
-    result = invoke(cli.app, ["score", "run", "--mauve"])
+    result = invoke(["score", "run", "--mauve"])
     assert "MAUVE 0.500" in [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert "| MAUVE |" in invoke(cli.app, ["report", "run", "--metrics", "mauve"]).stdout
-    assert "MAUVE" not in invoke(cli.app, ["score", "run"]).stdout
+    assert "| MAUVE |" in invoke(["report", "run", "--metrics", "mauve"]).stdout
+    assert "MAUVE" not in invoke(["score", "run"]).stdout
 
 
 @pytest.mark.usefixtures("scripted_judge")
 def test_other_ways_of_counting_are_kept_and_told() -> None:
     run("--data", "numbers.jsonl", "--out", "run", "--limit", "1")
-    assert invoke(cli.app, ["score", "run", "--at-most-citations", "1", "--cot"]).exit_code == 0
+    invoke(["score", "run", "--at-most-citations", "1", "--cot"], code=0)
     card = Scorecard.model_validate_json(Path("run/scores-corrected.json").read_text("utf-8"))
     assert (card.at_most_citations, card.cot) == (1, True)
-    told = invoke(cli.app, ["report", "run"]).stdout
+    told = invoke(["report", "run"]).stdout
     assert "At most 1 citation counts per statement, instead of 3." in told
     assert "Lists were read from the first colon on." in told
 
@@ -291,35 +280,26 @@ def test_other_ways_of_counting_are_kept_and_told() -> None:
     ],
 )
 def test_what_cannot_be_scored_is_told(arguments: list[str], message: str) -> None:
-    result = invoke(cli.app, ["score", *arguments])
-    assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in invoke(["score", *arguments], code=2).stderr
 
 
 def test_a_report_is_printed_or_written() -> None:
     run("--data", "numbers.jsonl", "--out", "one")
     run("--data", "numbers.jsonl", "--out", "two", "--set", "verify=false")
-    result = invoke(cli.app, ["report", "one", "two"])
-    assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("# Comparison of runs\n")
+    assert invoke(["report", "one", "two"], code=0).stdout.startswith("# Comparison of runs\n")
     arguments = ["--out", "r.md", "--html", "r.html", "--against", "one"]
-    result = invoke(cli.app, ["report", "two", *arguments])
-    assert result.stdout == "Report: r.md\nPage: r.html\n"
+    assert invoke(["report", "two", *arguments]).stdout == "Report: r.md\nPage: r.html\n"
     assert "## Differences to one, corrected" in Path("r.md").read_text("utf-8")
     assert "Differences to one, corrected" in Path("r.html").read_text("utf-8")
-    result = invoke(
-        cli.app, ["report", "one", "--metrics", "em_recall, seconds", "--html", "n.html"]
-    )
+    result = invoke(["report", "one", "--metrics", "em_recall, seconds", "--html", "n.html"])
     assert "| # | run | n | EM recall |" in result.stdout
     assert "| # | run | seconds |" in result.stdout
     assert ">length<" in Path("r.html").read_text("utf-8")
     assert ">length<" not in Path("n.html").read_text("utf-8")
-    result = invoke(cli.app, ["report", "one", "--metrics", "em", "--out", "no.md"])
-    assert result.exit_code == 2
+    result = invoke(["report", "one", "--metrics", "em", "--out", "no.md"], code=2)
     assert "There is no metric or cost 'em'. Known: citation_recall, " in result.stderr
     assert not Path("no.md").exists()
-    result = invoke(cli.app, ["report", "one", "--out", "no/where/r.md"])
-    assert result.exit_code == 2
+    result = invoke(["report", "one", "--out", "no/where/r.md"], code=2)
     assert "no/where/r.md cannot be written: No such file or directory." in result.stderr
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from citeproof import Passage, Toolbox, cli
+from citeproof import Passage, Toolbox
 from citeproof.evaluation.manifest import Manifest, read_manifest
 from citeproof.evaluation.results import read_results
 from citeproof.graphs.registry import METHODS
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
+from tests.command import run
 
 DOCS = [{"id": f"d{n}", "text": f"Rome {n} is old."} for n in range(7)]
 SHORT: dict[str, Any] = {"answers": ["Rome"]}
@@ -57,8 +57,7 @@ def evaluated(rows: list[dict[str, Any]], *words: str, name: str = "asked.jsonl"
     """The manifest of a run over such questions."""
     lines = (json.dumps({"question": "What is old?", "docs": DOCS, **row}) for row in rows)
     Path(name).write_text("\n".join(lines), encoding="utf-8")
-    result = CliRunner().invoke(cli.app, ["eval", "--data", name, "--out", "run", *words])
-    assert result.exit_code == 0, result.output
+    run(["eval", "--data", name, "--out", "run", *words], code=0)
     manifest = read_manifest(Path("run"))
     assert manifest is not None
     return manifest
@@ -102,18 +101,14 @@ def test_the_data_set_is_named_or_known(
 def test_what_no_paper_says_is_refused(words: list[str], told: str) -> None:
     Path("own.jsonl").write_text(json.dumps({"question": "What?", **SHORT}), encoding="utf-8")
     arguments = ["eval", "--data", "own.jsonl", "--out", "run", *words]
-    result = CliRunner().invoke(cli.app, arguments)
-    assert result.exit_code == 2
-    assert told in " ".join(result.stderr.split())
+    assert told in " ".join(run(arguments, code=2).stderr.split())
 
 
 def test_a_question_is_asked_as_the_paper_does(prompts: list[str]) -> None:
     Path(".citeproof").mkdir()
-    refused = CliRunner().invoke(cli.app, ["ask", "--paper", "What is old?"])
-    assert refused.exit_code == 2
+    refused = run(["ask", "--paper", "What is old?"], code=2)
     assert "--paper needs the name of a data set" in refused.stderr
-    result = CliRunner().invoke(cli.app, ["ask", "What is old?", "--json", "--paper", "asqa"])
-    assert result.exit_code == 0, result.output
+    result = run(["ask", "What is old?", "--json", "--paper", "asqa"], code=0)
     assert json.loads(result.stdout)["text"] == "Rome 0 is old [1]."
     assert not any("at the most, and stop" in prompt for prompt in prompts)
 

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 from citeproof import Toolbox, cli
 from citeproof.console import review
 from citeproof.errors import InputError
 from citeproof.runtime.events import ReviewRequested
 from citeproof.types import Citation, Claim, Passage, Verdict
+from tests.command import run
 from tests.graphs.scripts import BUILT, LIT, Script
 
 WRONG = "Cy Fox built the tower."
@@ -110,8 +110,7 @@ def test_without_a_terminal_a_review_is_refused_before_models_are_opened(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: pytest.fail("opened"))
     for wish in (["--review"], ["--set", "review=true"]):
-        result = CliRunner().invoke(cli.app, [*ASK[:2], *wish], input="a\n")
-        assert result.exit_code == 2
+        result = run([*ASK[:2], *wish], input="a\n", code=2)
         assert result.stderr.startswith("A claim can be reviewed only at a terminal: nobody can ")
         assert result.stdout == ""
 

@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from citeproof import cli
 from citeproof.testing import TableEntailment
 from citeproof.tools.entailment import Score
-
-run = CliRunner().invoke
+from tests.command import run
 
 BUILT = "Ann Lee built the tower in 1871."
 KEPT = "Bo Ray kept the light for thirty years."
@@ -45,7 +42,7 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verify_with: Any) -
 
 
 def sarif(*more: str) -> Any:
-    result = run(cli.app, ["check", "letter.md", "--docs", "docs", "--sarif", "out.sarif", *more])
+    result = run(["check", "letter.md", "--docs", "docs", "--sarif", "out.sarif", *more])
     assert "SARIF: out.sarif" in result.stdout
     return json.loads(Path("out.sarif").read_text("utf-8"))
 
@@ -120,7 +117,7 @@ def test_another_support_is_told_with_its_file() -> None:
 def test_a_file_that_is_elsewhere_has_an_address(tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "in").mkdir()
     monkeypatch.chdir(tmp_path / "in")
-    run(cli.app, ["check", "../letter.md", "--docs", "../docs", "--sarif", "x.sarif"])
+    run(["check", "../letter.md", "--docs", "../docs", "--sarif", "x.sarif"])
     [own] = json.loads(Path("x.sarif").read_text("utf-8"))["runs"]
     place = own["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"].startswith("file:///")
@@ -148,8 +145,8 @@ def test_the_exit_code_is_that_of_the_verdict_that_is_named(
 ) -> None:
     Path("letter.md").write_text(text, "utf-8")
     options = ["--docs", "docs", "--fail-on", fail_on]
-    assert run(cli.app, ["check", "letter.md", *options]).exit_code == code
-    assert run(cli.app, ["check", "letter.md", *options, "--no-fail"]).exit_code == 0
+    assert run(["check", "letter.md", *options]).exit_code == code
+    run(["check", "letter.md", *options, "--no-fail"], code=0)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +160,5 @@ def test_the_exit_code_is_that_of_the_verdict_that_is_named(
     ],
 )
 def test_what_cannot_be_is_told_before_anything_is_read(options: list[str], said: str) -> None:
-    result = run(cli.app, ["check", *options, "--docs", "docs"], input=KEPT)
-    assert result.exit_code == 2
-    assert said in result.stderr
+    assert said in run(["check", *options, "--docs", "docs"], input=KEPT, code=2).stderr
     assert Path("letter.md").read_text("utf-8") == LETTER

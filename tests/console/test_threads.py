@@ -15,14 +15,13 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 from citeproof import Answer, Toolbox, cli
 from citeproof.errors import ModelOutageError
 from citeproof.settings import Settings
+from tests.command import run
 from tests.graphs.scripts import BUILT, LIT, Script
 
-run = CliRunner().invoke
 QUESTION = "Who built the tower, and when was it lit?"
 
 
@@ -41,11 +40,9 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_an_interrupted_run_goes_on_and_repeats_no_call(script: Script, at: int) -> None:
     script.lasts = at
-    stopped = run(cli.app, ["ask", QUESTION, "--thread", "t"])
-    assert stopped.exit_code == 2, stopped.output
+    run(["ask", QUESTION, "--thread", "t"], code=2)
     script.lasts = math.inf
-    result = run(cli.app, ["ask", QUESTION, "--thread", "t"])
-    assert result.exit_code == 0, result.output
+    result = run(["ask", QUESTION, "--thread", "t"], code=0)
     whole = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
     assert f"The whole answer: {whole}" in result.stdout
     assert "2 of 2 claims proved" in result.stdout
@@ -58,11 +55,10 @@ def test_after_another_question_or_a_finished_run_all_starts_anew(
     script: Script, lasts: float, next_: str
 ) -> None:
     script.lasts = lasts
-    run(cli.app, ["ask", QUESTION, "--thread", "t"])
+    run(["ask", QUESTION, "--thread", "t"])
     script.lasts = math.inf
     script.calls.clear()
-    result = run(cli.app, ["ask", next_, "--thread", "t"])
-    assert result.exit_code == 0, result.output
+    run(["ask", next_, "--thread", "t"], code=0)
     assert script.queries == [QUESTION, next_]
 
 
@@ -75,9 +71,7 @@ def test_after_another_question_or_a_finished_run_all_starts_anew(
 )
 def test_a_checkpointer_that_is_not_there_is_told(script: Script, where: str, told: str) -> None:
     ask = ["ask", QUESTION, "--thread", "t", "--set", f"checkpointer={where}"]
-    result = run(cli.app, ask)
-    assert result.exit_code == 2
-    assert result.stderr.startswith(told)
+    assert run(ask, code=2).stderr.startswith(told)
 
 
 @pytest.fixture
@@ -93,7 +87,7 @@ def test_an_outage_leaves_what_is_proved_and_a_thread_to_go_on_with(
 ) -> None:
     outage.lasts = 3
     name = ["--thread", "t"] if named else []
-    lost = run(cli.app, ["ask", QUESTION, "--json", *name])
+    lost = run(["ask", QUESTION, "--json", *name])
     answer = Answer.model_validate_json(lost.stdout)
     assert (lost.exit_code, answer.status) == (4, "partial"), lost.output
     assert answer.text == "Ann Lee built the tower [1]."
@@ -101,18 +95,16 @@ def test_an_outage_leaves_what_is_proved_and_a_thread_to_go_on_with(
     assert "The run is saved: ask the same question again" in lost.stderr
     if not named:
         name = re.findall(r"with (--thread) (run-[0-9a-f-]+) to resume it", lost.stderr)[0]
-    again = run(cli.app, ["ask", QUESTION, *name])
-    assert again.exit_code == 4, again.output
+    run(["ask", QUESTION, *name], code=4)
     outage.lasts = math.inf
-    done = run(cli.app, ["ask", QUESTION, *name])
-    assert done.exit_code == 0, done.output
+    done = run(["ask", QUESTION, *name], code=0)
     assert "Ann Lee built the tower [1]. The tower was lit in 1871 [2]." in done.stdout
     assert outage.calls == {"claim_generator": 3, "citation_generator": 2}
     assert outage.queries == [QUESTION]
 
 
 def test_an_outage_before_anything_is_proved_is_no_answer(outage: Script) -> None:
-    lost = run(cli.app, ["ask", QUESTION, "--json"])
+    lost = run(["ask", QUESTION, "--json"])
     assert (lost.exit_code, lost.stdout) == (2, "")
     assert "the server is gone" in lost.stderr
     assert "The run is saved: ask the same question again with --thread run-" in lost.stderr
@@ -120,14 +112,14 @@ def test_an_outage_before_anything_is_proved_is_no_answer(outage: Script) -> Non
 
 def test_an_outage_may_be_an_error_as_from_python(outage: Script) -> None:
     outage.lasts = 3
-    lost = run(cli.app, ["ask", QUESTION, "--json", "--set", "on_outage=false"])
+    lost = run(["ask", QUESTION, "--json", "--set", "on_outage=false"])
     assert (lost.exit_code, lost.stdout) == (2, "")
     assert "with --thread run-" in lost.stderr
 
 
 def test_a_run_without_a_name_leaves_nothing_once_it_is_done(outage: Script) -> None:
     outage.lasts = math.inf
-    assert run(cli.app, ["ask", QUESTION]).exit_code == 0
+    run(["ask", QUESTION], code=0)
     assert kept() == []
 
 
@@ -135,11 +127,11 @@ def test_of_runs_without_a_name_the_latest_are_kept(
     outage: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("citeproof.console.threads._MOST", 2)
-    run(cli.app, ["ask", QUESTION, "--thread", "run-1"])
+    run(["ask", QUESTION, "--thread", "run-1"])
     outage.lasts = 3
     for _ in range(4):
         outage.calls.clear()
-        assert run(cli.app, ["ask", QUESTION]).exit_code == 4
+        run(["ask", QUESTION], code=4)
     assert len(kept()) == 3
     assert "vtg/run-1" in kept()
 
@@ -149,7 +141,7 @@ def test_a_run_that_nobody_asked_to_keep_needs_no_file(outage: Script, named: bo
     outage.lasts = math.inf
     Path(".citeproof/threads.sqlite").write_text("no database, but a long enough text " * 9)
     name = ["--thread", "t"] if named else []
-    assert run(cli.app, ["ask", QUESTION, *name]).exit_code == (2 if named else 0)
+    assert run(["ask", QUESTION, *name]).exit_code == (2 if named else 0)
 
 
 def test_ctrl_c_between_two_moments_leaves_no_traceback(tmp_path: Path) -> None:

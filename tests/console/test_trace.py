@@ -45,16 +45,9 @@ def test_a_trace_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert made.answer == ANSWER
     first, second, *_ = (tmp_path / "a.jsonl").read_text("utf-8").splitlines()
     assert json.loads(first)["question"] == QUESTION
-    assert json.loads(second) == {
-        "at": 0.0,
-        "namespace": [],
-        "event": {
-            "type": "node_started",
-            "id": "id-of-retriever",
-            "node": "retriever",
-            "reads": {"question": QUESTION},
-        },
-    }
+    began = {"type": "node_started", "id": "id-of-retriever", "node": "retriever"}
+    event = {**began, "reads": {"question": QUESTION}}
+    assert json.loads(second) == {"at": 0.0, "namespace": [], "event": event}
 
 
 def test_times_count_from_the_first_event_and_pieces_of_claims_are_left_out() -> None:
@@ -69,11 +62,8 @@ def test_the_answer_of_a_graph_that_tells_none_is_told() -> None:
     ready = AnswerReady(answer=ANSWER)
     inside = Moment(at=2.0, namespace=("retrieval_stage:1f",), event=ready)
     made = trace([Moment(at=1.0, event=EVENTS[0]), inside])
-    assert [(own.at, own.event) for own in made.moments] == [
-        (0.0, EVENTS[0]),
-        (1.0, ready),
-        (1.0, ready),
-    ]
+    told = [(own.at, own.event) for own in made.moments]
+    assert told == [(0.0, EVENTS[0]), (1.0, ready), (1.0, ready)]
     assert made.answer == ANSWER
     assert trace([inside], answer=None).answer is None
 
@@ -158,9 +148,6 @@ def test_a_file_that_was_changed_is_refused_with_its_line(
 
 def test_a_file_without_events_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_text("", "utf-8")
-    with pytest.raises(InputError, match="line 1, is no part of a trace"):
-        read_trace(path)
     write_trace(path, trace([], answer=None))
     with pytest.raises(InputError, match="shows nothing: nothing happened in the run"):
         read_trace(path)

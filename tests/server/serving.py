@@ -46,6 +46,9 @@ class StuckModel(ScriptedChatModel):
     stuck: Any = Field(default_factory=threading.Event)
     given_up: Any = Field(default_factory=threading.Event)
 
+    def __init__(self, replies: Any) -> None:
+        super().__init__(replies)
+
     async def _agenerate(
         self, *given: Any, run_manager: Any = None, **arguments: Any
     ) -> ChatResult:

@@ -46,10 +46,7 @@ async def test_documents_come_and_go(http: httpx.AsyncClient, tmp_path: Path) ->
     told = await send(http, tower__md=TOWER.encode(), light__txt=b"It was lit in 1871.")
     assert names(told)[-1] == "report"
     assert "progress" in names(told)
-    assert told[-1][1]["added"] == ["light.txt", "tower.md"] or told[-1][1]["added"] == [
-        "tower.md",
-        "light.txt",
-    ]
+    assert sorted(told[-1][1]["added"]) == ["light.txt", "tower.md"]
     assert str(tmp_path) not in str(told)
     there = await listed(http)
     assert set(there) == {"tower.md", "light.txt"}
@@ -173,7 +170,5 @@ async def test_documents_of_ones_own_retriever_are_not_to_be_had(tmp_path: Path)
         assert response.status_code == 400
         assert "searches them with a retriever of its own" in response.json()["error"]["message"]
         [(name, told)] = await send(http, tower__md=TOWER.encode())
-        assert (name, "neither be listed nor changed" in told["error"]["message"]) == (
-            "error",
-            True,
-        )
+        assert name == "error"
+        assert "neither be listed nor changed" in told["error"]["message"]

@@ -41,48 +41,35 @@ def test_methods_are_models(ai: Any) -> None:
 
 
 def test_an_answer_has_its_citations_as_annotations(ai: Any) -> None:
-    reply_ = ai.chat.completions.create(model="vtg", messages=ASKED)
-    message = reply_.choices[0].message
+    given = ai.chat.completions.create(model="vtg", messages=ASKED)
+    message = given.choices[0].message
     assert message.content == ANSWER
     first, second = message.annotations or []
     assert first.url_citation.title == "Tower"
-    assert ANSWER[second.url_citation.start_index : second.url_citation.end_index] == (
-        "The tower was lit in 1871 [2]."
-    )
+    span = slice(second.url_citation.start_index, second.url_citation.end_index)
+    assert ANSWER[span] == "The tower was lit in 1871 [2]."
     own = second.model_extra["citeproof"]
     assert (own["verdict"], own["sentence"]) == ("supported", LIT)
-    assert reply_.usage is not None
-    assert reply_.usage.total_tokens > 0
-    assert reply_.choices[0].finish_reason == "stop"
+    assert given.usage.total_tokens > 0
+    assert given.choices[0].finish_reason == "stop"
 
 
 def test_a_streamed_answer_is_the_same(ai: Any) -> None:
-    stream = ai.chat.completions.create(
-        model="vtg",
-        messages=ASKED,
-        stream=True,
-        stream_options={"include_usage": True},
-    )
-    chunks = list(stream)
-    pieces = [
-        c.choices[0].delta.content for c in chunks if c.choices and c.choices[0].delta.content
-    ]
-    assert "".join(pieces) == ANSWER
-    assert pieces[0] == "Ann Lee built the tower [1]."
-    [annotated] = [c for c in chunks if c.choices and "annotations" in c.choices[0].delta.to_dict()]
-    places = annotated.choices[0].delta.to_dict()["annotations"]
+    how: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
+    *chunks, last = ai.chat.completions.create(model="vtg", messages=ASKED, **how)
+    pieces = [chunk.choices[0].delta.to_dict() for chunk in chunks]
+    said = [piece["content"] for piece in pieces if piece.get("content")]
+    assert "".join(said) == ANSWER
+    assert said[0] == "Ann Lee built the tower [1]."
+    [places] = [piece["annotations"] for piece in pieces if "annotations" in piece]
     assert [own["url_citation"]["start_index"] for own in places] == [0, 29]
-    assert chunks[-1].usage is not None
+    assert last.usage is not None
 
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_the_answer_of_the_model_itself_is_checked(ai: Any, stream: bool) -> None:
     messages = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Tell me."}]
-    given = ai.chat.completions.create(
-        model="check:scripted",
-        messages=messages,
-        stream=stream,
-    )
+    given = ai.chat.completions.create(model="check:scripted", messages=messages, stream=stream)
     if stream:
         [message] = [c.choices[0].delta.to_dict() for c in given if c.choices[0].delta.content]
     else:
@@ -95,29 +82,33 @@ def test_the_answer_of_the_model_itself_is_checked(ai: Any, stream: bool) -> Non
     assert verdicts == ["uncited", "unsupported"]
 
 
-def test_parts_of_a_message_are_read(ai: Any) -> None:
-    parts = [{"role": "user", "content": [{"type": "text", "text": QUESTION}]}]
-    given = ai.chat.completions.create(model="vtg", messages=parts)
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{"role": "user", "content": [{"type": "text", "text": QUESTION}]}],
+        [*ASKED, {"role": "assistant", "tool_calls": []}, *ASKED],
+    ],
+    ids=["in parts", "without content"],
+)
+def test_messages_of_any_shape_are_read(ai: Any, messages: Any) -> None:
+    given = ai.chat.completions.create(model="vtg", messages=messages)
     assert given.choices[0].message.content == ANSWER
 
 
-def test_a_message_of_tool_calls_has_no_content(ai: Any) -> None:
-    called: dict[str, Any] = {"role": "assistant", "tool_calls": []}
-    given = ai.chat.completions.create(model="vtg", messages=[*ASKED, called, *ASKED])
-    assert given.choices[0].message.content == ANSWER
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        *((part, "each part needs a type") for part in ("hi", 5, {"text": "hi"}, {"type": "text"})),
+        ({"type": "image_url", "image_url": {}}, "only text is read; leave out image_url"),
+    ],
+)
+def test_a_part_that_is_not_read_is_refused(ai: Any, part: Any, told: str) -> None:
+    content = [{"type": "text", "text": QUESTION}, part]
+    with pytest.raises(openai.BadRequestError, match=told):
+        ai.chat.completions.create(model="vtg", messages=[{"role": "user", "content": content}])
 
 
-@pytest.mark.parametrize("part", ["hi", 5, {"text": "hi"}, {"type": "text"}])
-def test_a_part_that_is_none_is_refused(ai: Any, part: Any) -> None:
-    with pytest.raises(openai.BadRequestError, match="each part needs a type"):
-        ai.chat.completions.create(model="vtg", messages=[{"role": "user", "content": [part]}])
-
-
-def test_what_is_not_read_is_refused(ai: Any) -> None:
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-    asked = [{"role": "user", "content": [{"type": "text", "text": QUESTION}, picture]}]
-    with pytest.raises(openai.BadRequestError, match="only text is read; leave out image_url"):
-        ai.chat.completions.create(model="vtg", messages=asked)
+def test_several_answers_are_refused(ai: Any) -> None:
     with pytest.raises(openai.BadRequestError, match="n cannot be used: Input should be 1"):
         ai.chat.completions.create(model="vtg", messages=ASKED, n=2)
 

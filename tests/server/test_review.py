@@ -48,19 +48,11 @@ async def run(http: httpx.AsyncClient, decisions: list[dict[str, str]], **more: 
 @pytest.mark.parametrize(
     ("decisions", "text"),
     [
-        (
-            [{"decision": "approve"}],
-            f"{WRONG[:-1]} [1]. [unverified] The tower was lit in 1871 [2].",
-        ),
-        ([{"decision": "drop"}], "The tower was lit in 1871 [1]."),
-        (
-            [{"decision": "edit", "text": BUILT}],
-            f"{BUILT[:-1]} [1]. The tower was lit in 1871 [2].",
-        ),
-        (
-            [{"decision": "edit"}, {"decision": "drop"}],  # an edit without words is asked again
-            "The tower was lit in 1871 [1].",
-        ),
+        ([{"decision": "approve"}], f"{WRONG[:-1]} [1]. [unverified] {LIT[:-1]} [2]."),
+        ([{"decision": "drop"}], f"{LIT[:-1]} [1]."),
+        ([{"decision": "edit", "text": BUILT}], f"{BUILT[:-1]} [1]. {LIT[:-1]} [2]."),
+        # An edit without words is asked about again.
+        ([{"decision": "edit"}, {"decision": "drop"}], f"{LIT[:-1]} [1]."),
     ],
 )
 @pytest.mark.parametrize("kept", [{}, {"conversation": "c"}])
@@ -107,6 +99,14 @@ def page(tmp_path: Path) -> Iterator[Tab]:
         yield opened
 
 
+def ask(page: Tab) -> None:
+    """Ask, and wait for the review."""
+    page.value("document.getElementById('question').focus()")
+    page.call("Input.insertText", text=QUESTION)
+    page.press("Enter")
+    page.wait("document.activeElement.matches('.review h3')")
+
+
 @pytest.mark.parametrize(
     ("keys", "shown"),
     [
@@ -117,10 +117,7 @@ def page(tmp_path: Path) -> Iterator[Tab]:
     ids=["approve", "edit", "drop"],
 )
 def test_the_keyboard_decides_on_the_page(page: Tab, keys: list[str], shown: str) -> None:
-    page.value("document.getElementById('question').focus()")
-    page.call("Input.insertText", text=QUESTION)
-    page.press("Enter")
-    page.wait("document.activeElement.matches('.review h3')")
+    ask(page)
     spoken = page.value("document.getElementById('spoken').innerText")
     assert spoken == f"Your decision is needed. Nothing proves this claim: {WRONG}"
     for key in keys:
@@ -138,3 +135,10 @@ def test_the_keyboard_decides_on_the_page(page: Tab, keys: list[str], shown: str
     assert text.startswith(shown)
     assert page.value("document.querySelector('.review')") is None
     assert [told for told in page.complaints if "400" not in told] == []  # it has no documents
+
+
+def test_a_run_stopped_while_it_waits_for_a_person_says_so(page: Tab) -> None:
+    ask(page)
+    page.click("#stop")
+    page.wait("document.querySelector('.turn .problem').innerText === 'Stopped.'")
+    assert page.value("document.querySelector('.review')") is None

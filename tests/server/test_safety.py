@@ -8,11 +8,10 @@ from typing import Any
 
 import httpx
 import pytest
-from typer.testing import CliRunner
 
-from citeproof import cli
 from citeproof.server.safety import host_names
 from citeproof.testing import ScriptedChatModel
+from tests.command import run
 from tests.server.serving import QUESTION, client, reply, served, toolbox
 
 ASK = {"question": QUESTION, "stream": False}
@@ -95,24 +94,20 @@ async def test_a_token_is_needed_by_all_but_health_checks(tmp_path: Path) -> Non
 
 
 def test_another_address_needs_a_token(tmp_path: Path) -> None:
-    run = CliRunner().invoke
     store = ["--store", str(tmp_path / "s")]
     for arguments, words in (
         (["--host", "0.0.0.0"], "it has no token"),
         (["--host", "0.0.0.0", "--token", "short"], "The token is too short"),
     ):
-        result = run(cli.app, ["serve", *arguments, *store])
-        assert result.exit_code == 2
-        assert words in result.output
-    result = run(cli.app, ["serve", *store], env={"SERVE_TOKEN": "short"})
-    assert "The token is too short" in result.output
+        assert words in run(["serve", *arguments, *store], code=2).output
+    assert "The token is too short" in run(["serve", *store], env={"SERVE_TOKEN": "short"}).output
     assert not (tmp_path / "s").exists()
 
 
 def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
     with served(tmp_path) as url:
         port = url.rpartition(":")[2]
-        result = CliRunner().invoke(cli.app, ["serve", "--port", port, "--store", str(tmp_path)])
+        result = run(["serve", "--port", port, "--store", str(tmp_path)])
     assert result.exit_code == 2
     assert f"The server cannot listen on 127.0.0.1, port {port}" in result.output
 

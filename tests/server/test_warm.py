@@ -13,7 +13,6 @@ from typing import Any
 
 import httpx
 import pytest
-from typer.testing import CliRunner
 
 from citeproof import Answer, CheckReport, Toolbox, cli
 from citeproof.console.runs import RemoteRuns
@@ -21,10 +20,10 @@ from citeproof.console.threads import Checkpoints, Thread
 from citeproof.console.warm import Note
 from citeproof.errors import CiteproofError
 from citeproof.runtime.events import AnswerReady, ReviewRequested
+from tests.command import run
 from tests.graphs.scripts import LIT, Script, timeless
 from tests.server.serving import ANSWER, QUESTION, served, toolbox, word_index
 
-run = CliRunner().invoke
 NOTE = Path(".citeproof/serve.json")
 TEXT = "Ann Lee built the tower. Cy Fox built the tower.\n"
 """Scripted models, with an index of words: what a server and a command line both open."""
@@ -70,9 +69,9 @@ def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def warm_and_cold(command: list[str], opened: list[str], **more: Any) -> tuple[Any, Any]:
     """What a command gives with the server, and without it."""
-    warm = run(cli.app, command, **more)
+    warm = run(command, **more)
     assert opened == [], warm.output
-    cold = run(cli.app, [*command, "--cold"], **more)
+    cold = run([*command, "--cold"], **more)
     assert opened == ["models"], cold.output
     assert warm.exit_code == cold.exit_code, warm.output
     return warm, cold
@@ -96,18 +95,18 @@ def test_pages_and_events_are_those_of_this_process(opened: list[str]) -> None:
 
     for place, more in (("warm", []), ("cold", ["--cold"])):
         files = ["--html", f"{place}.html", "--events", f"{place}.jsonl"]
-        assert run(cli.app, ["ask", QUESTION, *files, *more]).exit_code == 0
+        run(["ask", QUESTION, *files, *more], code=0)
     assert opened == ["models"]
     assert seen("warm") == seen("cold")
 
 
 def test_a_thread_goes_on_with_and_without_the_server(opened: list[str]) -> None:
     named = ["--thread", "t"]
-    assert run(cli.app, ["chat", *named], input=QUESTION).exit_code == 0
+    run(["chat", *named], input=QUESTION, code=0)
     assert opened == []
-    cold = run(cli.app, ["chat", *named, "--cold"], input="/sources")
+    cold = run(["chat", *named, "--cold"], input="/sources")
     assert cold.stdout.startswith("t: 1 question so far\n")
-    warm = run(cli.app, ["chat", *named], input="/sources\n/new\n/sources")
+    warm = run(["chat", *named], input="/sources\n/new\n/sources")
     assert warm.stdout.startswith("t: 1 question so far\n")
     assert "There is no answer yet" in warm.stderr
 
@@ -147,7 +146,7 @@ def test_a_text_is_checked(opened: list[str], monkeypatch: pytest.MonkeyPatch) -
         "citeproof.console.checking.searching", lambda *_, **__: pytest.fail("cold")
     )
     Path("text.txt").write_text(TEXT)
-    told = run(cli.app, ["check", "text.txt", "--json"])
+    told = run(["check", "text.txt", "--json"])
     report = CheckReport.model_validate_json(told.stdout)
     assert [one.verdict for one in report.sentences] == ["uncited", "unsupported"]
     assert told.exit_code == 1
@@ -166,13 +165,12 @@ def test_other_settings_and_documents_are_for_this_process(
     opened: list[str], more: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("citeproof.console.ask.read_first", lambda *_: None)
-    assert run(cli.app, ["ask", QUESTION, *more]).exit_code == 0
+    run(["ask", QUESTION, *more], code=0)
     assert opened == ["models"]
 
 
 def test_an_error_at_the_server_is_the_same_error(opened: list[str]) -> None:
-    lost = run(cli.app, ["ask", "A" * 20, "--method", "vanilla", "--set", "k=0"])
-    assert lost.exit_code == 2
+    lost = run(["ask", "A" * 20, "--method", "vanilla", "--set", "k=0"], code=2)
     assert "The parameter k cannot be" in lost.stderr
 
 
@@ -199,7 +197,7 @@ def test_a_note_of_no_use_is_ignored(
     before = NOTE.read_bytes()
     NOTE.write_text(json.dumps(json.loads(before) | change))
     try:
-        assert run(cli.app, ["ask", QUESTION]).exit_code == 0
+        run(["ask", QUESTION], code=0)
         assert (opened, NOTE.exists()) == (["models"], stays)
     finally:
         NOTE.write_bytes(before)
@@ -210,7 +208,7 @@ def test_a_note_that_others_could_have_written_is_ignored(opened: list[str]) -> 
     assert NOTE.stat().st_mode & 0o777 == 0o600
     NOTE.chmod(0o644)
     try:
-        assert run(cli.app, ["ask", QUESTION]).exit_code == 0
+        run(["ask", QUESTION], code=0)
     finally:
         NOTE.chmod(0o600)
     assert opened == ["models"]
