@@ -112,12 +112,9 @@ def unindexed(monkeypatch: pytest.MonkeyPatch) -> None:
         def count(self) -> int:
             return 0
 
-    def tools(*_: Any, **__: Any) -> Toolbox:
-        box = toolbox(lambda prompt: reply(prompt) if "<passage" in prompt else "Rome, Oslo")
-        box.index = Empty()  # type: ignore[assignment]
-        return box
-
-    monkeypatch.setattr(Toolbox, "from_settings", tools)
+    box = toolbox(lambda prompt: reply(prompt) if "<passage" in prompt else "Rome, Oslo")
+    box.index = Empty()  # type: ignore[assignment]
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: box)
 
 
 @pytest.mark.usefixtures("unindexed")
@@ -173,12 +170,9 @@ def test_what_a_benchmark_cites_is_not_kept_as_evidence(monkeypatch: pytest.Monk
         async def record(self, *_: Any, **__: Any) -> str:
             raise AssertionError("recorded")
 
-    def tools(*_: Any, **__: Any) -> Toolbox:
-        box = toolbox()
-        box.evidence = Log()  # type: ignore[assignment]
-        return box
-
-    monkeypatch.setattr(Toolbox, "from_settings", tools)
+    box = toolbox()
+    box.evidence = Log()  # type: ignore[assignment]
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: box)
     run("--data", "numbers.jsonl", "--out", "run", code=0)
 
 

@@ -41,15 +41,13 @@ def prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
             return "Yes"
         return "DONE" if prompt.count("Rome 0 is old.") > 1 else "Rome 0 is old. [1]"
 
-    def tools(*_: Any, **__: Any) -> Toolbox:
-        return Toolbox(
-            ScriptedChatModel(reply),
-            retriever=ListRetriever(lambda _: [Passage(**doc) for doc in DOCS]),
-            entailment=TableEntailment(lambda *_: 0.9),
-        )
-
+    tools = Toolbox(
+        ScriptedChatModel(reply),
+        retriever=ListRetriever(lambda _: [Passage(**doc) for doc in DOCS]),
+        entailment=TableEntailment(lambda *_: 0.9),
+    )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Toolbox, "from_settings", tools)
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: tools)
     return asked
 
 

@@ -18,7 +18,6 @@ from rich.console import Console
 
 from citeproof import Answer, Toolbox, cli
 from citeproof.errors import ModelOutageError
-from citeproof.settings import Settings
 from tests.command import run
 from tests.graphs.scripts import BUILT, LIT, Script
 
@@ -27,13 +26,10 @@ QUESTION = "Who built the tower, and when was it lit?"
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
-    def tools(settings: Settings, *, llm: bool = True, progress: Any = None) -> Toolbox:
-        return made.toolbox()
-
+    made = Script([BUILT, LIT, "DONE"], [[1], [2]])
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".citeproof").mkdir()
-    monkeypatch.setattr(Toolbox, "from_settings", tools)
-    made = Script([BUILT, LIT, "DONE"], [[1], [2]])
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: made.toolbox())
     return made
 
 

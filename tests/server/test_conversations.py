@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from citeproof.testing import ScriptedChatModel
-from tests.server.serving import ANSWER, QUESTION, client, reply, toolbox
+from tests.server.serving import ANSWER, QUESTION, HeldEntailment, client, toolbox
 
 
 async def test_a_conversation_outlives_the_server(tmp_path: Path) -> None:
@@ -28,9 +27,8 @@ async def test_a_conversation_outlives_the_server(tmp_path: Path) -> None:
 
 
 async def test_a_conversation_goes_on_with_another_method(tmp_path: Path) -> None:
-    model = ScriptedChatModel(reply)
     body = {"question": QUESTION, "conversation": "two", "stream": False}
-    async with client(tmp_path, toolbox(model)) as http:
+    async with client(tmp_path) as http:
         for method in ("vtg", "closedbook"):
             assert (await http.post("/api/ask", json={**body, "method": method})).is_success
         turns = (await http.get("/api/conversations/two")).json()["turns"]
@@ -38,11 +36,14 @@ async def test_a_conversation_goes_on_with_another_method(tmp_path: Path) -> Non
 
 
 async def test_one_question_of_a_conversation_at_a_time(tmp_path: Path) -> None:
-    model = ScriptedChatModel(reply, delay=0.1)
+    held = HeldEntailment(lambda premise, claim: 0.9)
     body = {"question": QUESTION, "conversation": "c", "stream": False}
-    async with client(tmp_path, toolbox(model)) as http:
-        both = await asyncio.gather(*(http.post("/api/ask", json=body) for _ in range(2)))
-    assert sorted(response.status_code for response in both) == [200, 400]
+    async with client(tmp_path, toolbox(entailment=held)) as http:
+        both = [asyncio.create_task(http.post("/api/ask", json=body)) for _ in range(2)]
+        [refused], [answered] = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        held.released.set()
+        codes = [(await one).status_code for one in (refused, answered)]
+    assert codes == [400, 200]
 
 
 async def test_answers_are_saved_with_their_citations(tmp_path: Path) -> None:
