@@ -65,15 +65,9 @@ class EvidenceLog:
     ) -> str:
         """Record what was cited for a claim, and return the id of the entry.
 
-        The same claim with the same passages, question and method is one entry, with its latest
-        status and time.
-
-        Args:
-            question: The question.
-            claim: The claim, without citation marks.
-            passages: The cited passages, in the order of the citation marks.
-            status: The verdict on the claim.
-            method: The method that wrote the claim, such as `vtg`.
+        The claim has no citation marks; the passages are in the order of these marks. `method`
+        wrote the claim, such as `vtg`. The same claim with the same passages, question and method
+        is one entry, with its latest status and time.
 
         Raises:
             InputError: Question or claim is empty.

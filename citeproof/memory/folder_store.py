@@ -106,9 +106,9 @@ class FolderStore(Store):
                 if (last := made.get(limit=1, include=["embeddings"]))["ids"]:
                     self.write(made, "update", last["ids"], embeddings=last["embeddings"])
 
-    def _make_all(self, embedders: Mapping[str, str]) -> list[Any]:
+    def _make(self, embedders: Mapping[str, str]) -> list[Any]:
         """Return the collections, with their vector files written every `_sync` records."""
-        made = super()._make_all(embedders)
+        made = super()._make(embedders)
         if all(one.configuration_json["hnsw"]["sync_threshold"] == self._sync for one in made):
             return made
         with warnings.catch_warnings():  # Chroma warns if there is no embedding function
@@ -117,7 +117,7 @@ class FolderStore(Store):
                 one.modify(configuration={"hnsw": {"sync_threshold": self._sync}})
         self._let_go()  # a Chroma client keeps the number that it read when it was created
         self._reopen()
-        return super()._make_all(embedders)
+        return super()._make(embedders)
 
     def _take_turn(self, task: str, name: str) -> AbstractContextManager[None]:
         self._path.mkdir(parents=True, exist_ok=True)

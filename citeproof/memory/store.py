@@ -67,7 +67,7 @@ class Store:
     def writing(self, task: str, embedders: Mapping[str, str]) -> Iterator[list[Any]]:
         """Yield collections for one write operation, by name and embedder; creates missing ones."""
         with self._errors(), self._use("write", task):
-            yield self._make_all(embedders)
+            yield self._make(embedders)
 
     @contextmanager
     def filling(self, task: str, embedders: Mapping[str, str], records: int) -> Iterator[None]:
@@ -201,17 +201,19 @@ class Store:
     def _clean(self, *, is_rebuilt: bool) -> None:
         """Before and after a rebuild, set a damaged database aside and free disk space."""
 
-    def _make_all(self, embedders: Mapping[str, str]) -> list[Any]:
-        return [self._make(name, embedder) for name, embedder in embedders.items()]
-
-    def _make(self, name: str, embedder: str) -> Any:
-        made = self._client.get_or_create_collection(
-            name,
-            embedding_function=None,
-            metadata={"embedder": embedder},
-            configuration={"hnsw": {**_HNSW, "space": self.space, "sync_threshold": self._sync}},
-        )
-        self.check_embedder(made, embedder)
+    def _make(self, embedders: Mapping[str, str]) -> list[Any]:
+        """Return the collections; creates missing ones."""
+        hnsw = {**_HNSW, "space": self.space, "sync_threshold": self._sync}
+        made = []
+        for name, embedder in embedders.items():
+            one = self._client.get_or_create_collection(
+                name,
+                embedding_function=None,
+                metadata={"embedder": embedder},
+                configuration={"hnsw": hnsw},
+            )
+            self.check_embedder(one, embedder)
+            made.append(one)
         return made
 
     def _find(self, name: str) -> Any:

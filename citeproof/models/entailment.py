@@ -55,7 +55,9 @@ class Calibration(BaseModel, frozen=True):
 def calibration() -> Calibration:
     """Return the calibration of the shipped adapter."""
     fitted = json.loads((_ADAPTER / "calibration.json").read_text(encoding="utf-8"))
-    return Calibration(name=f"citeproof-entailment-{_digest()}", **fitted)
+    with (_ADAPTER / "adapter_model.safetensors").open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+    return Calibration(name=f"citeproof-entailment-{digest}", **fitted)
 
 
 def merged_folder(settings: ModelSettings) -> Path:
@@ -127,9 +129,3 @@ def _merge(base: Mapping[str, Any], adapter: Mapping[str, Any], scale: float) ->
         elif bare.startswith("classifier."):
             weights[bare] = value.float()
     return weights
-
-
-@cache
-def _digest() -> str:
-    with (_ADAPTER / "adapter_model.safetensors").open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:12]

@@ -36,14 +36,20 @@ class Meter:
         Raises:
             BudgetExceededError: The run has used its calls, tokens or seconds.
         """
-        spent, limit = self.before + self.total(), self.budget
-        tokens = spent.prompt_tokens + spent.completion_tokens
-        if limit.calls is not None and spent.llm_calls >= limit.calls:
-            raise BudgetExceededError(f"The budget of {limit.calls} calls is spent")
-        if limit.tokens is not None and tokens >= limit.tokens:
-            raise BudgetExceededError(f"The budget of {limit.tokens} tokens is spent")
-        if limit.seconds is not None and spent.seconds >= limit.seconds:
-            raise BudgetExceededError(f"The budget of {limit.seconds:g} seconds is spent")
+        spent = in_budget_units(self.before + self.total())
+        for unit, limit in self.budget:
+            if limit is not None and spent[unit] >= limit:
+                shown = f"{limit:g}" if unit == "seconds" else limit
+                raise BudgetExceededError(f"The budget of {shown} {unit} is spent")
+
+
+def in_budget_units(usage: Usage) -> dict[str, float]:
+    """Return the usage under the names that a budget has for its limits."""
+    return {
+        "calls": usage.llm_calls,
+        "tokens": usage.prompt_tokens + usage.completion_tokens,
+        "seconds": usage.seconds,
+    }
 
 
 _meter: ContextVar[Meter | None] = ContextVar("citeproof_meter", default=None)

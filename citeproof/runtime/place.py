@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.runtime import get_runtime
 
 from citeproof.parameters import Parameters, parameters_from
-from citeproof.runtime.meter import note, spend
+from citeproof.runtime.meter import in_budget_units, note, spend
 from citeproof.settings import BudgetSettings
 from citeproof.state import Ledger, calls_of, total_usage
 from citeproof.types import Answer, Usage
@@ -101,11 +101,7 @@ def _budget_in(context: object) -> BudgetSettings:
 
 def _on_top(budget: BudgetSettings, spent: Usage) -> BudgetSettings:
     """Convert the budget of a subgraph to one of the whole run, by adding the earlier costs."""
-    before = {
-        "calls": spent.llm_calls,
-        "tokens": spent.prompt_tokens + spent.completion_tokens,
-        "seconds": spent.seconds,
-    }
+    before = in_budget_units(spent)
     return BudgetSettings(
         **{name: None if limit is None else limit + before[name] for name, limit in budget}
     )

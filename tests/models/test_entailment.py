@@ -100,10 +100,8 @@ def shipped(
     monkeypatch.setattr(entailment, "fetch", fetch)
     monkeypatch.setattr(entailment, "_ADAPTER", adapter)
     calibration.cache_clear()
-    entailment._digest.cache_clear()
     yield fetched
     calibration.cache_clear()
-    entailment._digest.cache_clear()
 
 
 def test_it_is_made_once_by_whoever_comes_first(shipped: list[int], tmp_path: Path) -> None:
