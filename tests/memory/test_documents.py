@@ -10,35 +10,15 @@ from pathlib import Path
 import pytest
 from langchain_core.documents import Document
 
-from citeproof.errors import InputError
+from citeproof.errors import InputError, StoreError
 from citeproof.memory.index import Index, Web
-from citeproof.memory.postgres import PostgresPassages
 from citeproof.settings import ChromaSettings, RetrieverSettings
+from citeproof.types import Passage
 from tests.memory.fakes import WordEmbeddings, search
 from tests.memory.test_index import texts
 from tests.tools.web.site import Answer, Site, serving
 
 TIDES, SHEEP = "High water is at noon.", "Forty sheep live on the hill."
-
-
-@pytest.fixture
-def embeddings() -> WordEmbeddings:
-    return WordEmbeddings()
-
-
-@pytest.fixture(params=["chroma", "postgres"])
-def index(
-    request: pytest.FixtureRequest, tmp_path: Path, collection: str, embeddings: WordEmbeddings
-) -> Iterator[Index]:
-    if request.param == "chroma":
-        settings = ChromaSettings(path=tmp_path / "store")
-        index = Index.open(settings, RetrieverSettings(), embeddings)
-    else:
-        url = request.getfixturevalue("server").url
-        place = PostgresPassages(url, embeddings, collection)
-        index = Index(place, RetrieverSettings(), embeddings)
-    yield index
-    index.close()
 
 
 @pytest.fixture
@@ -158,6 +138,24 @@ def test_the_documents_are_listed(index: Index, folder: Path) -> None:
     assert (tides.kind, rams.document, rams.origin) == ("md", "rams", "text")
     assert tides.indexed is not None
     assert abs((datetime.now(UTC) - tides.indexed).total_seconds()) < 60
+
+
+def test_passages_are_read_by_document_and_by_source(index: Index, folder: Path) -> None:
+    assert (index.get(["p1"]), index.document("p"), index.count()) == ([], [], 0)
+    index.update([folder])
+    index.add([Passage(id=f"p{n}", text=f"Ram {n}.", source="a list", page=n) for n in (2, 1)])
+    [sheep] = index.document(str(folder / "sub" / "sheep.txt"))
+    assert sheep.text == SHEEP
+    assert [passage.id for passage in index.document("a list")] == ["p1", "p2"]
+
+
+def test_an_index_that_was_closed_says_so(index: Index, folder: Path) -> None:
+    index.update([folder])
+    index.close()
+    for use in (index.count, lambda: search(index, "x", 1), lambda: index.update([folder])):
+        with pytest.raises(StoreError, match=r"was closed: .*nothing is damaged\.$"):
+            use()
+    index.close()
 
 
 def test_what_an_interrupted_update_left_to_do_is_known(

@@ -12,13 +12,18 @@ import pytest
 from citeproof.errors import InputError, SettingsError
 from citeproof.memory import ingest
 from citeproof.memory.index import Index, Step
-from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.tools.documents import imports
 from citeproof.tools.documents.imports import open_import
+from citeproof.tools.retrieval import Kind
 from citeproof.types import Passage
+from tests.memory.conftest import Opener
 from tests.memory.fakes import WordEmbeddings, search
 
-PASSAGES = [Passage(id=f"p{n}", text=f"Sheep {n} lives on hill {n}.") for n in range(7)]
+KINDS: tuple[Kind, ...] = ("dense", "bm25", "fused")
+PASSAGES = [
+    Passage(id=f"p{n}", text=f"Sheep {n} lives on hill {n}.", title="Farm", page=n + 1)
+    for n in range(7)
+]
 
 
 @pytest.fixture(autouse=True)
@@ -27,32 +32,26 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "_BATCH", 3)
 
 
-def opened(tmp_path: Path, embeddings: WordEmbeddings | None = None) -> Index:
-    settings = ChromaSettings(path=tmp_path / "store")
-    return Index.open(settings, RetrieverSettings(), embeddings or WordEmbeddings())
-
-
 def vectors(passages: list[Passage]) -> np.ndarray:
     return np.asarray(WordEmbeddings().embed_documents([one.text for one in passages]), "f2")
 
 
-def test_passages_with_vectors_are_stored_as_they_are(tmp_path: Path) -> None:
-    embeddings = WordEmbeddings()
-    index = opened(tmp_path, embeddings)
+def test_passages_with_vectors_are_stored_as_they_are(
+    index: Index, embeddings: WordEmbeddings
+) -> None:
     assert index.add(PASSAGES, vectors(PASSAGES)) == [f"p{n}" for n in range(7)]
     assert embeddings.embedded == []
-    assert index.get(["p3"]) == [PASSAGES[3]]
-    assert search(index, "Sheep 5 lives on hill 5.", 1) == [PASSAGES[5].text]
-    assert search(index, "hill 4", 1, "bm25") == [PASSAGES[4].text]
+    assert [passage.id for passage in index.get(["p3", "none", "p1"])] == ["p3", "p1"]
+    assert index.get(["p4"]) == [PASSAGES[4]]
+    for kind in KINDS:
+        assert search(index, PASSAGES[5].text, 1, kind) == [PASSAGES[5].text]
     [held] = index.documents()
     assert (held.document, held.passages, held.whole) == ("passages", 7, True)
     assert index.remove(["passages"])
     assert index.count() == 0
-    index.close()
 
 
-def test_an_import_replaces_the_one_of_its_name(tmp_path: Path) -> None:
-    index = opened(tmp_path)
+def test_an_import_replaces_the_one_of_its_name(index: Index) -> None:
     index.add(PASSAGES, vectors(PASSAGES))
     # One fewer in front: each of the others moves to another place, some to another piece.
     kept = [*PASSAGES[1:5], Passage(id="p5", text="Goats.")]
@@ -63,11 +62,10 @@ def test_an_import_replaces_the_one_of_its_name(tmp_path: Path) -> None:
     turned = vectors(kept)[::-1].copy()
     index.add(kept, turned)  # the same texts with other vectors
     assert search(index, "Goats.", 1) == [PASSAGES[1].text]
-    index.close()
 
 
-def test_an_interrupted_import_goes_on_at_its_piece(tmp_path: Path) -> None:
-    index = opened(tmp_path)
+def test_an_interrupted_import_goes_on_at_its_piece(opened: Opener) -> None:
+    index = opened()
 
     def stop(step: Step) -> None:
         if step.document.endswith("000001") and step.state == "done":
@@ -76,12 +74,11 @@ def test_an_interrupted_import_goes_on_at_its_piece(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         index.add(PASSAGES, vectors(PASSAGES), progress=stop)
     index.close()
-    index = opened(tmp_path)
+    index = opened()
     seen: list[Step] = []
     index.add(PASSAGES, vectors(PASSAGES), progress=seen.append)
     assert [step.stored for step in seen if step.state == "done"] == [0, 0, 1]
     assert index.count() == 7
-    index.close()
 
 
 @pytest.mark.parametrize(
@@ -96,21 +93,16 @@ def test_an_interrupted_import_goes_on_at_its_piece(tmp_path: Path) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(
-    tmp_path: Path, passages: list[Passage], rows: np.ndarray, why: str
+    index: Index, passages: list[Passage], rows: np.ndarray, why: str
 ) -> None:
-    index = opened(tmp_path)
     with pytest.raises(InputError, match=why):
         index.add(passages, rows)
     assert index.count() == 0
-    index.close()
 
 
-def test_an_index_of_words_takes_no_vectors(tmp_path: Path) -> None:
-    settings = ChromaSettings(path=tmp_path / "store")
-    index = Index.open(settings, RetrieverSettings(kind="bm25"))
+def test_an_index_of_words_takes_no_vectors(opened: Opener) -> None:
     with pytest.raises(SettingsError, match="without an embedding model"):
-        index.add(PASSAGES, vectors(PASSAGES))
-    index.close()
+        opened(None, kind="bm25").add(PASSAGES, vectors(PASSAGES))
 
 
 def _write(tmp_path: Path, kind: str) -> tuple[Path, str]:
@@ -134,15 +126,14 @@ def _write(tmp_path: Path, kind: str) -> tuple[Path, str]:
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-def test_files_are_imported(tmp_path: Path, kind: str) -> None:
-    index = opened(tmp_path)
+def test_files_are_imported(tmp_path: Path, kind: str, opened: Opener) -> None:
+    index = opened()
     path, given = _write(tmp_path, kind)
     report = index.add_import(open_import(path, given))
     assert (report.passages, len(report.added)) == (7, 3)
     assert search(index, "Sheep 5 lives on hill 5.", 1) == [PASSAGES[5].text]
     [passage] = index.get(["p5"])
     assert (passage.title, passage.source) == ("Farm", str(path))
-    index.close()
 
 
 def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
@@ -157,25 +148,23 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         open_import(table, "w")
 
 
-def test_inner_products_rank_as_they_are(tmp_path: Path) -> None:
-    embeddings = WordEmbeddings()
+def test_inner_products_rank_as_they_are(opened: Opener, embeddings: WordEmbeddings) -> None:
     embeddings.similarity = "inner_product"  # type: ignore[attr-defined]
-    index = opened(tmp_path, embeddings)
+    index = opened()
     rows = vectors(PASSAGES)
     rows[3] *= 9  # longer, so that it is nearest of all to each question
     index.add(PASSAGES, rows)
     assert search(index, "Sheep 5 lives on hill 5.", 1) == [PASSAGES[3].text]
     [found] = index.candidates(["hill 5"], 7)
     assert max(found, key=lambda one: one.cosine).id == "p3"
-    index.close()
 
 
 def test_a_large_import_leaves_nothing_to_be_read_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: Opener
 ) -> None:
     monkeypatch.setattr("citeproof.memory.folder_store._FILLING_SYNC", 5)
     monkeypatch.setattr("citeproof.memory.folder_store.SYNC", 2)
-    index = opened(tmp_path)
+    index = opened()
     index.add(PASSAGES, vectors(PASSAGES))
     index.close()
     tables = sqlite3.connect(tmp_path / "store" / "index" / "chroma.sqlite3")
@@ -188,8 +177,7 @@ def test_a_large_import_leaves_nothing_to_be_read_anew(
     )
     tables.close()
     assert waiting == 0
-    index = opened(tmp_path)
+    index = opened()
     assert search(index, "Sheep 5 lives on hill 5.", 1) == [PASSAGES[5].text]
     index.add(PASSAGES[:2], vectors(PASSAGES[:2]), name="passages")
     assert index.count() == 2
-    index.close()
