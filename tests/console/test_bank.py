@@ -12,8 +12,7 @@ import pytest
 from citeproof.memory.bank import Bank, Entry
 from citeproof.settings import ChromaSettings
 from tests.command import run
-from tests.memory.fakes import WordEmbeddings
-from tests.memory.test_bank import case
+from tests.memory.fakes import WordEmbeddings, case
 
 STORE = Path(".citeproof")
 

@@ -1,24 +1,55 @@
-"""Deterministic embedding models, and a search of an index."""
+"""Deterministic embedding models, and cases and searches in short."""
 
 from __future__ import annotations
 
 import hashlib
 import zlib
 from functools import cache
+from typing import Any
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
+from citeproof.memory.bank import Bank, Case, Kind, Snippet
 from citeproof.memory.index import Index
-from citeproof.tools.retrieval import Kind
+from citeproof.tools.retrieval import Kind as SearchKind
 from citeproof.tools.sentences import words
+from citeproof.types import Passage
 
 
-def search(index: Index, query: str, k: int, kind: Kind = "dense") -> list[str]:
+def search(index: Index, query: str, k: int, kind: SearchKind = "dense") -> list[str]:
     """The texts of the best `k` passages, the best first."""
     [found] = index.candidates([query], k, kind)
     return [passage.text for passage in index.get([one.id for one in found])]
+
+
+def case(about: str, **changes: Any) -> Case:
+    """A case with its topic in each part."""
+    fields: dict[str, Any] = {
+        "question": f"what is {about}",
+        "passages": (Passage(id=about, text=f"{about} is here"),),
+        "answer": f"{about} it is [1].",
+        "feedback": f"{about} is cited.",
+        "actions": (f"Say more of {about}.",),
+        "final": f"{about} it surely is [1].",
+        "score": 1.0,
+    }
+    return Case(**fields | changes)
+
+
+async def best(bank: Bank, asked: Case, kind: Kind = "generation", rank: int = 1) -> Snippet:
+    """The snippet that a question with the parts of this case finds."""
+    found = await bank.best(
+        kind,
+        question=asked.question,
+        passages=asked.passages,
+        answer=asked.answer,
+        feedback=asked.feedback,
+        rank=rank,
+    )
+    assert found is not None
+    return found
 
 
 class WordEmbeddings(Embeddings):

@@ -7,6 +7,7 @@ import json
 import math
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,26 +18,13 @@ from pydantic import ValidationError
 from citeproof.cases import parse_entries, summarize
 from citeproof.errors import InputError, ModelError, SettingsError, StoreError
 from citeproof.memory import bank as banks
-from citeproof.memory.bank import KINDS, Bank, Case, Entry, ImportReport, Kind, Snippet
+from citeproof.memory.bank import KINDS, Bank, Entry, ImportReport
 from citeproof.settings import ChromaSettings
 from citeproof.tools.retrieval.case_vectors import CaseEncoder
 from citeproof.types import Passage
-from tests.memory.fakes import WordEmbeddings
+from tests.memory.fakes import WordEmbeddings, best, case
 
 MEMORY = ChromaSettings(in_memory=True)
-
-
-def case(about: str, **changes: Any) -> Case:
-    fields: dict[str, Any] = {
-        "question": f"what is {about}",
-        "passages": (Passage(id=about, text=f"{about} is here"),),
-        "answer": f"{about} it is [1].",
-        "feedback": f"{about} is cited.",
-        "actions": (f"Say more of {about}.",),
-        "final": f"{about} it surely is [1].",
-        "score": 1.0,
-    }
-    return Case(**fields | changes)
 
 
 @pytest.fixture
@@ -56,19 +44,6 @@ async def folder(tmp_path: Path, embeddings: WordEmbeddings) -> AsyncIterator[Ba
     bank = Bank.open(ChromaSettings(path=tmp_path / "store"), embeddings)
     yield bank
     bank.close()
-
-
-async def best(bank: Bank, asked: Case, kind: Kind = "generation", rank: int = 1) -> Snippet:
-    found = await bank.best(
-        kind,
-        question=asked.question,
-        passages=asked.passages,
-        answer=asked.answer,
-        feedback=asked.feedback,
-        rank=rank,
-    )
-    assert found is not None
-    return found
 
 
 async def test_a_case_is_found_again_as_three_snippets(bank: Bank) -> None:
@@ -190,9 +165,7 @@ async def test_namespaces_are_apart(bank: Bank) -> None:
     bank.close()
 
 
-async def test_the_same_question_over_the_same_passages_replaces_the_older_case(
-    bank: Bank,
-) -> None:
+async def test_the_same_question_over_the_same_passages_replaces_the_older_case(bank: Bank) -> None:
     first = await bank.add(case("tide"))
     await bank.keep_rationale(f"{first}-planning", "Old reasons.")
     second = await bank.add(case("tide", question=" WHAT is  tide", final="Better [1]."))
@@ -264,20 +237,6 @@ async def test_a_bank_that_nobody_writes_is_not_made(tmp_path: Path) -> None:
     assert (statistics.cases, statistics.mean_score) == (0, None)
     bank.close()
     assert not store.exists()
-
-
-async def test_two_banks_over_one_folder_in_one_process(
-    folder: Bank, tmp_path: Path, embeddings: WordEmbeddings
-) -> None:
-    twin = Bank.open(ChromaSettings(path=tmp_path / "store"), embeddings)
-    await folder.add(case("tide"))
-    assert (await best(twin, case("tide"))).case == case("tide")
-    await twin.add(case("hill"))
-    twin.within("other").close()
-    twin.close()
-    assert (await best(folder, case("hill"))).case == case("hill")
-    await folder.add(case("sea"))
-    assert await folder.count() == 3
 
 
 async def test_delete_and_get(bank: Bank) -> None:
@@ -368,30 +327,31 @@ async def test_an_import_that_is_interrupted_can_be_done_again(
 
 
 async def test_another_model_is_refused_until_the_bank_is_rebuilt(
-    tmp_path: Path, embeddings: WordEmbeddings
+    folder: Bank, tmp_path: Path
 ) -> None:
-    settings = ChromaSettings(path=tmp_path)
-    bank = Bank.open(settings, embeddings)
-    await bank.add(case("tide"))
-    await bank.within("other").add(case("hill"))
-    exported = await lines(bank)
-    bank.close()
-    other = Bank.open(settings, WordEmbeddings("larger", 512))
-    with pytest.raises(StoreError, match=r"from words, and the settings say larger.*--rebuild"):
-        await best(other, case("tide"))
-    with pytest.raises(StoreError, match="--rebuild"):
-        await other.add(case("sea"))
-    other.close()
-    other = Bank.open(settings, WordEmbeddings("larger", 512))
-    assert await other.import_(parse_entries(exported[:1]), rebuild=True) == ImportReport(added=1)
-    assert (await best(other, case("tide"))).case == case("tide")
-    assert await other.count() == 1
-    assert summarize(await other.cases()).embedder == "larger"
-    other.close()
-    same_name = Bank.open(settings, WordEmbeddings("larger", 64))
-    with pytest.raises(StoreError, match="dimension of 512"):
+    settings, larger = ChromaSettings(path=tmp_path / "store"), WordEmbeddings("larger", 512)
+    await folder.add(case("tide"))
+    await folder.within("other").add(case("hill"))
+    exported = await lines(folder)
+    with closing(Bank.open(settings, larger)) as other:
+        with pytest.raises(StoreError, match=r"from words, and the settings say larger.*--rebuild"):
+            await best(other, case("tide"))
+        with pytest.raises(StoreError, match="--rebuild"):
+            await other.add(case("sea"))
+        larger.fail_at = 0
+        with pytest.raises(ModelError):
+            await other.import_(parse_entries(exported), rebuild=True)
+        assert await lines(folder) == exported, "the old one stays until the new one is there"
+        larger.fail_at = None
+        rebuilt = await other.import_(parse_entries(exported[:1]), rebuild=True)
+        assert rebuilt == ImportReport(added=1)
+        assert (await best(other, case("hill"))).case == case("tide")
+        assert summarize(await other.cases(everywhere=True)).embedder == "larger"
+    with (
+        closing(Bank.open(settings, WordEmbeddings("larger", 64))) as same_name,
+        pytest.raises(StoreError, match="dimension of 512"),
+    ):
         await best(same_name, case("tide"))
-    same_name.close()
 
 
 async def test_a_store_that_is_deleted_is_empty(folder: Bank, tmp_path: Path) -> None:
@@ -401,22 +361,6 @@ async def test_a_store_that_is_deleted_is_empty(folder: Bank, tmp_path: Path) ->
     assert await folder.best("generation", question="what is tide", passages=[]) is None
     await folder.add(case("sea"))
     assert await folder.count() == 1
-
-
-async def test_a_rebuild_embeds_before_it_drops(folder: Bank, embeddings: WordEmbeddings) -> None:
-    await folder.add(case("tide"))
-    await folder.within("other").add(case("hill"))
-    exported = await lines(folder)
-    embeddings.fail_at = 0
-    changed = exported[0].replace("surely", "hardly").replace("what is", "where is")
-    with pytest.raises(ModelError):
-        await folder.import_(parse_entries([changed]), rebuild=True)
-    assert await lines(folder) == exported
-    embeddings.fail_at = None
-    assert await folder.import_(parse_entries([changed]), rebuild=True) == ImportReport(added=1)
-    [held] = await folder.cases(everywhere=True)
-    assert held.case.question == "where is tide"
-    assert (await best(folder, case("hill"))).case == held.case
 
 
 async def test_cases_that_cannot_be_kept(bank: Bank, embeddings: WordEmbeddings) -> None:

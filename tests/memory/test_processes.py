@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ from citeproof.memory.index import Index
 from citeproof.memory.locks import FolderLock
 from citeproof.memory.store import fetch
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from tests.memory.fakes import GaussianEmbeddings, search
-from tests.memory.worker import Worker, case, python, start
+from tests.memory.fakes import GaussianEmbeddings, best, case, search
+from tests.memory.worker import Worker, python, start
 
 SECONDS = float(os.environ.get("STORE_SECONDS", "3"))
 """How long the processes are at work; more finds more."""
@@ -46,18 +47,18 @@ async def all_are_found(bank: Bank, topics: list[str]) -> None:
     """By search, and with their text."""
     held = {entry.case.passages[0].id: entry.case for entry in await bank.cases()}
     for topic in topics:
-        asked = case(topic)
-        assert held[topic] == asked
+        assert held[topic] == case(topic)
         for kind in KINDS:
-            found = await bank.best(
-                kind,
-                question=asked.question,
-                passages=asked.passages,
-                answer=asked.answer,
-                feedback=asked.feedback,
-            )
-            assert found is not None
-            assert found.case == asked
+            assert (await best(bank, case(topic), kind)).case == case(topic)
+
+
+def all_rows_are_found(settings: ChromaSettings, names: list[str]) -> None:
+    """By both searches."""
+    with closing(Index.open(settings, RetrieverSettings(), GaussianEmbeddings())) as index:
+        for name in names:
+            query = f"{name} row7 said."
+            assert query in search(index, query, 3)
+            assert query in search(index, query, 3, "bm25")
 
 
 async def test_cases_and_evidence_outlive_a_writer_that_is_killed(tmp_path: Path) -> None:
@@ -75,12 +76,10 @@ async def test_cases_and_evidence_outlive_a_writer_that_is_killed(tmp_path: Path
     for worker in writers[1:]:
         worker.end(kill=True)
     check([*writers, reader])
-    bank = Bank.open(at(tmp_path), GaussianEmbeddings())
-    await all_are_found(bank, writers[0].facts("ack") + writers[1].facts("ack"))
-    bank.close()
-    log = EvidenceLog.open(at(tmp_path), GaussianEmbeddings())
-    assert {e.claim for e in await log.recent(10_000)} >= set(writers[2].facts("ack"))
-    log.close()
+    with closing(Bank.open(at(tmp_path), GaussianEmbeddings())) as bank:
+        await all_are_found(bank, writers[0].facts("ack") + writers[1].facts("ack"))
+    with closing(EvidenceLog.open(at(tmp_path), GaussianEmbeddings())) as log:
+        assert {e.claim for e in await log.recent(10_000)} >= set(writers[2].facts("ack"))
 
 
 def test_an_index_outlives_its_writer_and_is_read_meanwhile(tmp_path: Path) -> None:
@@ -97,14 +96,11 @@ def test_an_index_outlives_its_writer_and_is_read_meanwhile(tmp_path: Path) -> N
         reader.end()
         assert reader.lines[-1] == "done\n"
     check([writer, *readers])
-    index = opened(tmp_path)
-    for name in writer.facts("ack"):
-        query = f"{name} row7 said."
-        assert query in search(index, query, 3)
-        assert query in search(index, query, 3, "bm25")
-    assert len(index.update([tmp_path / "W"]).errors) == 0
-    assert index.count() == 60 * len(list((tmp_path / "W").glob("*.jsonl")))
-    index.close()
+    all_rows_are_found(at(tmp_path), writer.facts("ack"))
+    with closing(opened(tmp_path)) as index:
+        report = index.update([tmp_path / "W"])
+    rows = 60 * len(list((tmp_path / "W").glob("*.jsonl")))
+    assert (report.errors, report.passages) == ((), rows)
 
 
 TORN = """
@@ -223,6 +219,5 @@ def test_two_updates_take_turns(tmp_path: Path) -> None:
         worker.end()
         assert len(worker.facts("ack")) > 1
     check(workers)
-    index = opened(tmp_path)
-    assert index.count() == sum(60 * len(worker.facts("ack")) for worker in workers)
-    index.close()
+    with closing(opened(tmp_path)) as index:
+        assert index.count() == sum(60 * len(worker.facts("ack")) for worker in workers)

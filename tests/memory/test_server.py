@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,10 @@ from citeproof.models.chroma_server import _answers
 from citeproof.models.vllm import free_port
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.tools.retrieval.embeddings import embedder_name
-from tests.memory.fakes import GaussianEmbeddings, search
-from tests.memory.test_processes import all_are_found, check
-from tests.memory.worker import case, python, server, start
+from tests.memory.conftest import Opener
+from tests.memory.fakes import GaussianEmbeddings, best, case, search
+from tests.memory.test_processes import all_are_found, all_rows_are_found, check
+from tests.memory.worker import python, server, start
 
 SECONDS = float(os.environ.get("STORE_SECONDS", "3"))
 
@@ -52,8 +54,26 @@ def settings(
     return ChromaSettings(host="127.0.0.1", port=port, collection=name)
 
 
-def opened(settings: ChromaSettings, **options: Any) -> Index:
-    return Index.open(settings, RetrieverSettings(), GaussianEmbeddings(), **options)
+@pytest.fixture
+def opened(settings: ChromaSettings) -> Iterator[Opener]:
+    """Opens the index of the test, and closes it at the end."""
+    with ExitStack() as held:
+
+        def open_(**options: Any) -> Index:
+            index = Index.open(settings, RetrieverSettings(), GaussianEmbeddings(), **options)
+            held.callback(index.close)
+            return index
+
+        yield open_
+
+
+@pytest.fixture
+def banks(settings: ChromaSettings) -> Iterator[list[Bank]]:
+    """The same bank, opened twice as by two processes."""
+    made = [Bank.open(settings, GaussianEmbeddings()) for _ in range(2)]
+    yield made
+    for bank in made:
+        bank.close()
 
 
 @pytest.fixture
@@ -71,15 +91,14 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def test_a_plain_client_finds_the_right_records(
-    settings: ChromaSettings, tmp_path: Path
+    settings: ChromaSettings, tmp_path: Path, opened: Opener, banks: list[Bank]
 ) -> None:
     (tmp_path / "sheep.txt").write_text("Forty sheep live on the hill.")
     (tmp_path / "boats.txt").write_text("Boats lie at the pier.")
-    index, bank = opened(settings), Bank.open(settings, GaussianEmbeddings())
-    index.update([tmp_path / "sheep.txt", tmp_path / "boats.txt"])
-    keys = [await bank.add(case(topic)) for topic in ("tide", "hill")]
-    log = EvidenceLog.open(settings, GaussianEmbeddings())
-    await log.record("Where?", "On the hill.", [], "supported", "vtg")
+    opened().update([tmp_path / "sheep.txt", tmp_path / "boats.txt"])
+    keys = [await banks[0].add(case(topic)) for topic in ("tide", "hill")]
+    with closing(EvidenceLog.open(settings, GaussianEmbeddings())) as log:
+        await log.record("Where?", "On the hill.", [], "supported", "vtg")
     client = chromadb.HttpClient(host="127.0.0.1", port=settings.port)
 
     def query(name: str, text: str, **options: Any) -> Any:
@@ -92,36 +111,26 @@ async def test_a_plain_client_finds_the_right_records(
     assert found["metadatas"][0][0]["document"] == str(tmp_path / "sheep.txt")
     found = query(f"{settings.collection}-bank", "What is hill?", where={"kind": "generation"})
     assert found["ids"] == [[f"{keys[1]}-generation"]]
-    assert '"question":"What is hill?"' in found["documents"][0][0]
+    assert '"question":"what is hill"' in found["documents"][0][0]
     found = query(f"{settings.collection}-evidence.gaussian", "Where? On the hill.")
     assert found["metadatas"][0][0]["claim"] == "On the hill."
-    for thing in (index, bank, log):
-        thing.close()
 
 
-async def test_a_search_of_the_bank_is_one_request(
-    settings: ChromaSettings, requests: list[str]
-) -> None:
-    bank = Bank.open(settings, GaussianEmbeddings())
+async def test_a_search_of_the_bank_is_one_request(banks: list[Bank], requests: list[str]) -> None:
+    bank, other = banks
     for topic in ("tide", "hill"):
         await bank.add(case(topic))
-    bank.close()
-    bank = Bank.open(settings, GaussianEmbeddings())
-    asked: dict[str, Any] = {"question": "What is tide?", "passages": case("tide").passages}
-    assert await bank.best("planning", **asked)
+    assert await best(other, case("tide"), "planning")
     requests.clear()
     for _ in range(3):
-        found = await bank.best("planning", **asked)
-        assert found is not None
-        assert found.case == case("tide")
+        assert (await best(other, case("tide"), "planning")).case == case("tide")
     assert requests == ["query"] * 3
-    bank.close()
 
 
 def test_an_update_does_not_ask_once_for_each_document(
-    settings: ChromaSettings, tmp_path: Path, requests: list[str]
+    settings: ChromaSettings, tmp_path: Path, requests: list[str], opened: Opener
 ) -> None:
-    index, numbers = opened(settings), []
+    index, numbers = opened(), []
     index.add(["The first document creates the index."])
     for count in (3, 20):
         folder = tmp_path / str(count)
@@ -137,14 +146,13 @@ def test_an_update_does_not_ask_once_for_each_document(
             assert len(getattr(index.update([folder]), kind)) == count
             numbers[-1][turn] = len(requests)
     assert numbers[0] == numbers[1]
-    index.close()
 
 
 def test_words_of_a_server_are_read_once(
-    settings: ChromaSettings, tmp_path: Path, requests: list[str]
+    settings: ChromaSettings, tmp_path: Path, requests: list[str], opened: Opener
 ) -> None:
     (tmp_path / "sheep.txt").write_text("Forty sheep live on the hill.")
-    writer, reader = opened(settings), opened(settings)
+    writer, reader = opened(), opened()
     writer.update([tmp_path / "sheep.txt"])
     assert len(search(reader, "sheep", 3, "bm25")) == 1
     requests.clear()
@@ -158,53 +166,41 @@ def test_words_of_a_server_are_read_once(
     writer.update([tmp_path / "boats.txt"])
     assert search(reader, "boats", 1, "bm25") == []
     assert len(list((tmp_path / "cache").rglob("*.words"))) == 1
-    for index in (writer, reader):
-        index.close()
 
 
 def test_a_machine_that_only_searches_keeps_the_words_of_one_index(
-    settings: ChromaSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: ChromaSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: Opener
 ) -> None:
     cache = tmp_path / "another machine"
     for number in range(3):
-        writer = opened(settings, rebuild=True)
+        writer = opened(rebuild=True)
         writer.add([f"Sheep {number}."])
         writer.close()
         with monkeypatch.context() as patched:
             patched.setenv("XDG_CACHE_HOME", str(cache))
-            reader = opened(settings)
+            reader = opened()
             assert search(reader, "sheep", 3, "bm25") == [f"Sheep {number}."]
             reader.close()
         assert len(list(cache.rglob("*.words"))) == 1
 
 
-async def test_a_bank_that_was_replaced_is_looked_up_again(settings: ChromaSettings) -> None:
-    bank, other = (
-        Bank.open(settings, GaussianEmbeddings()),
-        Bank.open(settings, GaussianEmbeddings()),
-    )
+async def test_a_bank_that_was_replaced_is_looked_up_again(banks: list[Bank]) -> None:
+    bank, other = banks
     await bank.add(case("tide"))
-    asked = case("tide")
-    assert await other.best("generation", question=asked.question, passages=asked.passages)
+    assert await best(other, case("tide"))
     lines = await bank.cases()
     await other.add(case("hill"))
     assert await bank.import_(lines, rebuild=True) == ImportReport(added=1)
-    found = await other.best("generation", question=asked.question, passages=asked.passages, rank=2)
-    assert found is not None
-    assert found.case == asked, "the only one that is left"
+    found = await best(other, case("tide"), rank=2)
+    assert found.case == case("tide"), "the only one that is left"
     await other.add(case("sea"))
     assert await bank.count() == 2
-    for one in (bank, other):
-        one.close()
 
 
 async def test_a_case_that_is_added_during_a_rebuild_is_kept(
-    settings: ChromaSettings, caplog: pytest.LogCaptureFixture
+    banks: list[Bank], caplog: pytest.LogCaptureFixture
 ) -> None:
-    bank, other = (
-        Bank.open(settings, GaussianEmbeddings()),
-        Bank.open(settings, GaussianEmbeddings()),
-    )
+    bank, other = banks
     await bank.add(case("tide"))
     lines = await bank.cases()
     adding = threading.Thread(target=lambda: added.append(asyncio.run(other.add(case("sea")))))
@@ -221,12 +217,10 @@ async def test_a_case_that_is_added_during_a_rebuild_is_kept(
     assert f"process {os.getpid()} on" in caplog.text
     assert "filling the memory bank" in caplog.text
     assert {entry.case for entry in await bank.cases()} == {case("tide"), case("sea")}
-    for one in (bank, other):
-        one.close()
 
 
 def test_two_writers_and_a_rebuild_do_no_harm_to_each_other(
-    settings: ChromaSettings, tmp_path: Path
+    settings: ChromaSettings, tmp_path: Path, opened: Opener
 ) -> None:
     documents = tmp_path / "documents"
     for name in "VW":
@@ -239,12 +233,9 @@ def test_two_writers_and_a_rebuild_do_no_harm_to_each_other(
         worker.end()
         assert worker.facts("ack")
     check(workers)
-    index = opened(settings)
-    rows = sum(60 * len(worker.facts("ack")) for worker in workers[:2])
-    assert index.count() == rows
-    for name in workers[0].facts("ack") + workers[1].facts("ack"):
-        assert search(index, f"{name} row7", 1, "bm25") == [f"{name} row7 said."]
-    index.close()
+    names = workers[0].facts("ack") + workers[1].facts("ack")
+    assert opened().count() == 60 * len(names)
+    all_rows_are_found(settings, names)
 
 
 def test_a_lock_that_was_abandoned_is_taken_away(
@@ -310,7 +301,9 @@ def test_threads_that_take_turns_do_not_take_each_other_for_dead(
     store.close()
 
 
-def test_an_index_that_another_process_is_just_making_is_empty(settings: ChromaSettings) -> None:
+def test_an_index_that_another_process_is_just_making_is_empty(
+    settings: ChromaSettings, opened: Opener
+) -> None:
     host, port = str(settings.host), settings.port
     chromadb.HttpClient(host, port).create_collection(  # the first of two
         settings.collection,
@@ -318,11 +311,10 @@ def test_an_index_that_another_process_is_just_making_is_empty(settings: ChromaS
         metadata={"embedder": embedder_name(GaussianEmbeddings())},
         configuration={"hnsw": {"space": "cosine"}},
     )
-    index = opened(settings)
+    index = opened()
     assert search(index, "tide", 3, "bm25") == []
     assert search(index, "tide", 3) == []
     assert index.count() == 0
-    index.close()
 
 
 async def test_what_was_acknowledged_outlives_the_server(
@@ -352,15 +344,9 @@ async def test_what_was_acknowledged_outlives_the_server(
         check(workers)
         assert all(len(w.facts("ack")) > n for w, n in zip(workers[:2], before, strict=False))
         assert sum(len(worker.facts("read")) for worker in workers[2:]) > 4
-        bank = Bank.open(settings, GaussianEmbeddings())
-        await all_are_found(bank, workers[0].facts("ack"))
-        bank.close()
-        index = opened(settings)
-        for name in workers[1].facts("ack"):
-            query = f"{name} row7 said."
-            assert query in search(index, query, 3)
-            assert query in search(index, query, 3, "bm25")
-        index.close()
+        with closing(Bank.open(settings, GaussianEmbeddings())) as bank:
+            await all_are_found(bank, workers[0].facts("ack"))
+        all_rows_are_found(settings, workers[1].facts("ack"))
 
 
 SERVED = """
@@ -368,7 +354,8 @@ import json, sys
 from pathlib import Path
 from citeproof.memory.index import Index
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from tests.memory.fakes import GaussianEmbeddings, search
+from tests.memory.conftest import Opener
+from tests.memory.fakes import GaussianEmbeddings, best, case, search
 
 settings = ChromaSettings(path=Path(sys.argv[1]), serve=True)
 index = Index.open(settings, RetrieverSettings(), GaussianEmbeddings())

@@ -21,27 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.errors import StoreError
-from citeproof.memory.bank import KINDS, Bank, Case
+from citeproof.memory.bank import KINDS, Bank
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.index import Index
 from citeproof.models.chroma_server import _answers, _launch
 from citeproof.settings import ChromaSettings, RetrieverSettings
-from citeproof.types import Passage
-from tests.memory.fakes import GaussianEmbeddings, search
+from tests.memory.fakes import GaussianEmbeddings, case, search
 
 ROOT = Path(__file__).parents[2]
-
-
-def case(topic: str) -> Case:
-    """A case with its topic in each part."""
-    return Case(
-        question=f"What is {topic}?",
-        passages=(Passage(id=topic, text=f"{topic} is a thing."),),
-        answer=f"It is {topic} [1].",
-        feedback=f"Fine: {topic}.",
-        actions=(f"Keep {topic}.",),
-        final=f"Surely {topic} [1].",
-    )
 
 
 def say(*words: object) -> None:
