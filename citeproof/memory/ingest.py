@@ -136,7 +136,9 @@ class Update:
         new = [source for source in sources if source.name not in held]
         if not new:  # otherwise a missing file may have been moved, so it is removed last
             self.drop(sorted(self._gone))
-        self._expect(new)
+        if len(new) > 1:  # a partial index must be recognised; a single file is marked right away
+            self._waiting |= {one.name for one in new}
+            self._write_marks({one.name: _mark(one, WAITING) for one in new}, last=False)
         self._add(sources)
         self.drop(sorted(path for path in self._gone if self._there.get(path) != GONE))
         self._done["skipped"] += map(str, found.skipped)
@@ -202,13 +204,6 @@ class Update:
                 one.moved_from = gone[one.hash].pop(0) if gone[one.hash] else ""
                 if one.moved_from:
                     self._there[one.moved_from] = one.hash
-
-    def _expect(self, sources: Sequence[Source]) -> None:
-        """Mark documents as not read yet, so that a partial index is recognised."""
-        if len(sources) > 1:  # a single one is marked right away
-            self._waiting |= {one.name for one in sources}
-            waiting = {one.name: _mark(one, WAITING) for one in sources}
-            self._write_marks(waiting, last=False)
 
     def _to_source(self, page: Fetched) -> Source | None:
         """Return the page as a source to index; if there is none, the report says why."""

@@ -126,6 +126,7 @@ def server_lock(client: Any, name: str, task: str) -> Iterator[None]:
     """
     mine = {**_describe_process(task), "token": uuid.uuid4().hex, "beat": ""}
     seen: dict[str, float] = {}
+    dead: set[str] = set()
     others: list[dict[str, Any]] = []
 
     def take() -> Any:
@@ -134,12 +135,15 @@ def server_lock(client: Any, name: str, task: str) -> Iterator[None]:
         if holder.get("token") == mine["token"]:
             return held
         others[:] = [holder]
-        since = seen.setdefault(f"{holder}", time.monotonic())
-        if time.monotonic() - since > _SILENCE or not _is_alive(holder):
+        key = f"{holder}"
+        since = seen.setdefault(key, time.monotonic())
+        if key in dead or time.monotonic() - since > _SILENCE:
             _log.warning("%s has died.", _describe(others))
             _release(client, held)
-        else:
+        elif _is_alive(holder):
             time.sleep(_GIVE_WAY)
+        else:  # if it has just released the lock, the next look finds another
+            dead.add(key)
         return None
 
     _mine.add(mine["token"])

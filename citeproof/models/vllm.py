@@ -198,8 +198,7 @@ def _close_servers() -> None:
 
 def _read(output: IO[str], log: deque[str]) -> None:
     with output:
-        for line in output:
-            log.append(line.rstrip())
+        log.extend(map(str.rstrip, output))
 
 
 def vllm_program() -> str:

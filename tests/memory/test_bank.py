@@ -301,11 +301,10 @@ async def test_the_newer_case_wins_an_import(bank: Bank) -> None:
         ('{"namespace": "a/b", "case": {}, "created": 0}', "line 2 is no case: namespace"),
     ],
 )
-async def test_a_bad_line_is_named_and_nothing_is_imported(bank: Bank, bad: str, why: str) -> None:
+def test_a_bad_line_is_named(bad: str, why: str) -> None:
     good = Entry(namespace="default", case=case("tide"), created=datetime.now(UTC))
     with pytest.raises(InputError, match=why):
-        await bank.import_(parse_entries([good.model_dump_json(), bad], source="x.jsonl"))
-    assert await bank.count() == 0
+        parse_entries([good.model_dump_json(), bad], source="x.jsonl")
 
 
 async def test_an_import_that_is_interrupted_can_be_done_again(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import shutil
-import threading
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import chromadb
@@ -15,24 +16,30 @@ import pytest
 from chromadb import Collection
 
 from citeproof.errors import StoreError
-from citeproof.memory import folder_store
-from citeproof.memory.folder_store import FolderStore
-from citeproof.memory.opening import open_store
+from citeproof.memory import folder_store, locks
+from citeproof.memory.opening import StoreName, open_store
 from citeproof.memory.store import Store, fetch
 from citeproof.settings import ChromaSettings
 
-MEMORY = ChromaSettings(in_memory=True)
+Opener = Callable[..., Store]
 
 
-@pytest.fixture(params=["memory", "folder"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    made = open_store(MEMORY if request.param == "memory" else at(tmp_path), "index")
-    yield made
-    made.close()
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Opener]:
+    """Opens a store in the test's folder, or elsewhere; it is closed at the end."""
+    with ExitStack() as held:
+
+        def open_(name: StoreName = "index", **place: Any) -> Store:
+            made = open_store(ChromaSettings(**place or {"path": tmp_path / "store"}), name)
+            held.callback(made.close)
+            return made
+
+        yield open_
 
 
-def at(path: Path) -> ChromaSettings:
-    return ChromaSettings(path=path / "store")
+@pytest.fixture(params=[{"in_memory": True}, {}], ids=["memory", "folder"])
+def store(request: pytest.FixtureRequest, opened: Opener) -> Store:
+    return opened(**request.param)
 
 
 def fill(
@@ -71,17 +78,16 @@ def test_more_records_than_one_request_holds(store: Store) -> None:
     assert held(store) == 100
 
 
-def test_stores_in_memory_are_apart() -> None:
-    one, two = open_store(MEMORY, "bank"), open_store(MEMORY, "bank")
+def test_stores_in_memory_are_apart(opened: Opener) -> None:
+    one, two = opened(in_memory=True), opened(in_memory=True)
     fill(one, 1)
     assert (held(one), held(two)) == (1, 0)
     one.close()
     assert held(two) == 0
-    two.close()
 
 
-def test_a_plain_chroma_client_reads_the_folder(tmp_path: Path) -> None:
-    store = open_store(at(tmp_path), "index")
+def test_a_plain_chroma_client_reads_the_folder(tmp_path: Path, opened: Opener) -> None:
+    store = opened()
     fill(store, 2, vectors=[[1.0, 0.0], [0.0, 1.0]])
     store.close()
     (folder,) = (path.parent for path in tmp_path.rglob("chroma.sqlite3"))
@@ -145,24 +151,23 @@ def test_a_replacement_that_was_cut_off_is_read_and_ended(
     assert sorted(store.list_names("")) == sorted(names)
 
 
-def test_a_store_that_is_replaced_may_have_a_torn_page(tmp_path: Path) -> None:
-    store = open_store(at(tmp_path), "index")
+def test_a_store_that_is_replaced_may_have_a_torn_page(tmp_path: Path, opened: Opener) -> None:
+    store = opened()
     fill(store, 2000)
     store.close()
     (file,) = tmp_path.rglob("chroma.sqlite3")
     data = file.read_bytes()
     middle = len(data) // 2 // 4096 * 4096
     file.write_bytes(data[:middle] + b"x" * 4096 + data[middle + 4096 :])
-    store = open_store(at(tmp_path), "index")
+    store = opened()
     with store.updating("x", "things", rebuild=True) as (name,):
         fill(store, 2, name)
     assert held(store) == 2
     assert len(list(tmp_path.rglob("chroma.sqlite3"))) == 1
-    store.close()
 
 
-def test_a_replaced_store_takes_no_more_room(tmp_path: Path) -> None:
-    store, sizes = open_store(at(tmp_path), "index"), []
+def test_a_replaced_store_takes_no_more_room(tmp_path: Path, opened: Opener) -> None:
+    store, sizes = opened(), []
     for _ in range(3):
         with store.updating("x", "things", rebuild=True) as (name,):
             fill(store, 2000, name, [[1.0, n] for n in range(2000)])
@@ -171,32 +176,32 @@ def test_a_replaced_store_takes_no_more_room(tmp_path: Path) -> None:
     assert len(list(tmp_path.rglob("*.pickle"))) == 1
     with store.reading("a test", "things") as (things,):
         assert store.nearest(things, [[1.0, 0.0]], 1)["ids"] == [["id0"]]
-    store.close()
 
 
 @pytest.mark.parametrize("kind", ["bank", "evidence"])
-def test_no_advice_deletes_what_cannot_be_made_again(tmp_path: Path, kind: Any) -> None:
-    store = open_store(at(tmp_path), kind)
+def test_no_advice_deletes_what_cannot_be_made_again(
+    tmp_path: Path, kind: Any, opened: Opener
+) -> None:
+    store = opened(kind)
     fill(store, 3)
     store.close()
     (file,) = tmp_path.rglob("chroma.sqlite3")
     file.write_bytes(file.read_bytes()[:9000])
-    store = open_store(at(tmp_path), kind)
+    store = opened(kind)
     with pytest.raises(StoreError) as caught:
         held(store)
     assert caught.value.fix
     assert "delete" not in caught.value.fix
     assert "citeproof index" not in caught.value.fix
-    store.close()
 
 
-def test_vector_files_that_are_gone_are_said_to_be(tmp_path: Path) -> None:
-    store = open_store(at(tmp_path), "index")
+def test_vector_files_that_are_gone_are_said_to_be(tmp_path: Path, opened: Opener) -> None:
+    store = opened()
     fill(store, 1000, vectors=[[1.0, n] for n in range(1000)])
     store.close()
     (segment,) = {file.parent for file in tmp_path.rglob("*.pickle")}
     shutil.rmtree(segment)
-    store = open_store(at(tmp_path), "index")
+    store = opened()
     with (
         pytest.raises(StoreError, match=r"is damaged: .*vectors are not found.*--rebuild"),
         store.reading("a test", "things") as (things,),
@@ -206,13 +211,12 @@ def test_vector_files_that_are_gone_are_said_to_be(tmp_path: Path) -> None:
         fill(store, 10, name, [[1.0, n] for n in range(10)])
     with store.reading("a test", "things") as (things,):
         assert store.nearest(things, [[1.0, 0.0]], 1)["ids"] == [["id0"]]
-    store.close()
 
 
 def test_records_that_are_written_during_a_search_are_no_damage(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, opened: Opener
 ) -> None:
-    store, real = open_store(MEMORY, "index"), Collection.query
+    store, real = opened(in_memory=True), Collection.query
     fill(store, 0)
 
     def query(collection: Collection, **options: Any) -> Any:
@@ -224,59 +228,59 @@ def test_records_that_are_written_during_a_search_are_no_damage(
     monkeypatch.setattr(Collection, "query", query)
     with store.reading("a test", "things") as (things,):
         assert len(store.nearest(things, [[1.0, 0.0]], 5)["ids"][0]) == 5
-    store.close()
 
 
-def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder(tmp_path: Path, opened: Opener) -> None:
     (tmp_path / "store").write_text("x")
     with pytest.raises(StoreError, match="cannot be used"):
-        open_store(ChromaSettings(path=tmp_path / "store", serve=True), "index")
-    store = open_store(at(tmp_path), "index")
+        opened(path=tmp_path / "store", serve=True)
+    store = opened()
     with pytest.raises(StoreError, match="cannot be used"):
         fill(store, 1)
-    store.close()
 
 
-def test_a_server_that_does_not_answer() -> None:
+def test_a_server_that_does_not_answer(opened: Opener) -> None:
     with pytest.raises(StoreError, match=r"at 127\.0\.0\.1:9 .*chroma run"):
-        open_store(ChromaSettings(host="127.0.0.1", port=9), "index")
+        opened(host="127.0.0.1", port=9)
 
 
 def test_a_process_may_open_a_folder_any_number_of_times(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, opened: Opener
 ) -> None:
     monkeypatch.setattr(folder_store, "_spellings", itertools.count(10_000_000))
-    stores = [open_store(at(tmp_path), "index") for _ in range(2)]
+    stores = [opened() for _ in range(2)]
     for number in range(1, 4):
         for store in stores:  # each one reopens the folder after the other has written
             fill(store, number)
             assert held(store) == number
-    for store in stores:
-        store.close()
 
 
-def test_threads_share_a_folder(tmp_path: Path) -> None:
-    store = open_store(at(tmp_path), "index")
-    errors: list[BaseException] = []
+def test_a_lock_that_was_released_since_it_was_looked_up_is_not_that_of_a_dead_process(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = opened(in_memory=True)._client
+    real, looked = client.get_or_create_collection, []
 
+    def look(*args: Any, **options: Any) -> Any:
+        looked.append(locks._describe_process("working") | {"token": "of a thread that is done"})
+        return SimpleNamespace(metadata=looked[0]) if len(looked) == 1 else real(*args, **options)
+
+    monkeypatch.setattr(client, "get_or_create_collection", look)
+    with locks.server_lock(client, "turn", "working"):
+        assert len(looked) == 2
+    assert "has died" not in caplog.text
+
+
+def test_threads_share_a_folder(opened: Opener) -> None:
     def work(number: int) -> None:
-        try:
-            own = FolderStore(tmp_path / "store" / "index", "")
-            for turn in range(5):
-                with own.writing("a test", {"things": "m"}) as (things,):
-                    own.write(
-                        things, "upsert", [f"{number}-{turn}"], documents=["x"], embeddings=[[1.0]]
-                    )
-                assert held(own)
-            own.close()
-        except BaseException as error:
-            errors.append(error)
+        own = opened()
+        for turn in range(5):
+            with own.writing("a test", {"things": "m"}) as (things,):
+                own.write(
+                    things, "upsert", [f"{number}-{turn}"], documents=["x"], embeddings=[[1.0]]
+                )
+            assert held(own)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
-    assert held(store) == 30
-    store.close()
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(work, range(6)))
+    assert held(opened()) == 30
