@@ -38,6 +38,8 @@ _UNSEEN = re.compile(
 _NAVIGATION_ROLES = {"navigation", "search", "menu", "menubar"}
 _NAVIGATION = {"navheader", "navfooter", "sphinxsidebar", "genindex-jumpbox", "skip-link"}
 """Classes of navigation, whatever is in it."""
+_DEBUGGING = "debug DEBUG"
+"""Class and id of what the style sheet of LibreOffice's help hides."""
 _LISTS_OF_LINKS = {
     *("toc", "contents", "toctree-wrapper", "related", "breadcrumb", "breadcrumbs", "navbar"),
     *("sidebar-toc", "table-of-contents", "page-toc"),
@@ -83,7 +85,7 @@ def _is_navigation(tag: Any) -> bool:
         return False
     said = f"{tag.get('class', '')} {tag.get('id', '')}"
     names = {*said.lower().split()}
-    if names & _NAVIGATION or _is_contents(tag):
+    if said == _DEBUGGING or names & _NAVIGATION or _is_contents(tag):
         return True
     if names & _LISTS_OF_LINKS:
         return _share_of_links(tag) >= 0.5
