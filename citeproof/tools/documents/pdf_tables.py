@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import or_
-from typing import NamedTuple
 
 from citeproof.tools.documents.pdf_lines import Line, Piece, by_row, gap
 from citeproof.tools.documents.tables import Cell, cell_of, column_names, find_header
 
 _FEWEST_ROWS = 3
 """Least number of rows with a cell in each column."""
+_MOST_ROWS = 200
 _FAR = 2.5
 """Rows of a table stand at most this many times their height apart."""
 _WRAPPED = 0.9
@@ -23,12 +23,6 @@ _TOUCH = 0.002
 """Columns may overlap by this share of the page's width."""
 _VALUE = re.compile(r"\W*\d[\d.,\s]*\W*(?:[A-Za-z%°]{1,3})?")
 _LONGEST_CELL = 200
-
-
-class _Table(NamedTuple):
-    size: int
-    """Number of rows on the page."""
-    lines: list[Line]
 
 
 def with_column_names(lines: Sequence[Line]) -> list[Line]:
@@ -40,17 +34,20 @@ def with_column_names(lines: Sequence[Line]) -> list[Line]:
     rows, place = by_row(lines), 0
     kept: list[Line] = []
     while place < len(rows):
-        table = _table(rows[place:]) if len(rows[place]) > 1 else None
-        kept += table.lines if table else rows[place]
-        place += table.size if table else 1
+        size, table = _table(rows, place) or (1, rows[place])
+        kept += table
+        place += size
     return kept
 
 
-def _table(rows: Sequence[list[Line]]) -> _Table | None:
-    """Return the table that begins with the first row; None if there is none."""
-    if any(cell.font.fixed for cell in rows[0]):  # code, or the output of a program
+def _table(rows: Sequence[list[Line]], place: int) -> tuple[int, list[Line]] | None:
+    """Return how many rows the table has that begins at a place, and its lines; None if none does.
+
+    Beyond `_MOST_ROWS`, rows are not looked at, since a table is sought at each of them.
+    """
+    if len(rows[place]) < 2 or any(cell.font.fixed for cell in rows[place]):  # fixed: code
         return None
-    block = list(_near(rows))
+    block = list(_near(rows[place : place + _MOST_ROWS]))
     if not block:
         return None
     width = statistics.mode([len(row) for row in block])
@@ -79,7 +76,7 @@ def _table(rows: Sequence[list[Line]]) -> _Table | None:
     if len(grid) < _FEWEST_ROWS or not header or not _stands_out(grid, texts, len(header)):
         return None
     names = column_names(header)
-    return _Table(used, [_line(names, row) for row in grid[len(header) :]])
+    return used, [_line(names, row) for row in grid[len(header) :]]
 
 
 def _near(rows: Sequence[list[Line]]) -> Iterator[list[Line]]:
