@@ -57,60 +57,42 @@ def make(
         bookmarks: Title, page from 0, and height of the target of each.
         fields: Entries of form fields on the first page.
     """
-    objects: list[tuple[str, str | None]] = [
-        ("", None),
-        ("", None),
-        *(
-            (f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} >>", None)
-            for name in ("Helvetica", "Helvetica-Bold", "Courier")
-        ),
-    ]
+    names = ("Helvetica", "Helvetica-Bold", "Courier")
+    fonts = [f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} >>" for name in names]
+    objects = ["", "", *fonts]  # the first two, the catalog and the pages, are filled in later
 
-    def add(entry: str, stream: str | None = None) -> int:
-        objects.append((entry, stream))
-        return len(objects)
+    def add(entry: str) -> str:
+        objects.append(entry)
+        return f"{len(objects)} 0 R"
 
     widgets = [add(f"<< /Type /Annot /Subtype /Widget {own} >>") for own in fields]
     kids = []
-    for number, sheet in enumerate(sheets):
-        content = add("", sheet.content)
-        notes = " ".join(f"{n} 0 R" for n in widgets) if number == 0 else ""
+    for number, (shown, entries) in enumerate(sheets):
+        content = add(f"<< /Length {len(shown)} >>\nstream\n{shown}\nendstream")
+        notes = f"/Annots [{' '.join(widgets)}]" if widgets and not number else ""
         kids.append(
             add(
                 "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font "
-                f"<< /F1 3 0 R /F2 4 0 R /F3 5 0 R >> >> /Contents {content} 0 R {sheet.entries}"
-                f"{f' /Annots [{notes}]' if notes else ''} >>"
+                f"<< /F1 3 0 R /F2 4 0 R /F3 5 0 R >> >> /Contents {content} {entries} {notes} >>"
             )
         )
-    catalog = "/Type /Catalog /Pages 2 0 R"
+    catalog = f"/Type /Catalog /Pages 2 0 R /AcroForm << /Fields [{' '.join(widgets)}] >>"
     if bookmarks:
-        root = len(objects) + 1
-        numbers = [root + 1 + n for n in range(len(bookmarks))]
-        add(f"<< /First {numbers[0]} 0 R /Last {numbers[-1]} 0 R /Count {len(numbers)} >>")
-        for n, (name, page, height) in enumerate(bookmarks):
-            following = f"/Next {numbers[n + 1]} 0 R" if n + 1 < len(numbers) else ""
-            place = f"/Dest [{kids[page]} 0 R /XYZ 0 {height} 0]"
-            add(f"<< /Title ({name}) /Parent {root} 0 R {following} {place} >>")
-        catalog += f" /Outlines {root} 0 R"
-    if fields:
-        catalog += f" /AcroForm << /Fields [{' '.join(f'{n} 0 R' for n in widgets)}] >>"
-    objects[0] = (f"<< {catalog} >>", None)
-    objects[1] = (
-        f"<< /Type /Pages /Kids [{' '.join(f'{n} 0 R' for n in kids)}] /Count {len(kids)} >>",
-        None,
+        first, last = len(objects) + 2, len(objects) + 1 + len(bookmarks)
+        outline = add(f"<< /First {first} 0 R /Last {last} 0 R /Count {len(bookmarks)} >>")
+        for n, (name, page, height) in enumerate(bookmarks, start=first + 1):
+            following = f"/Next {n} 0 R" if n <= last else ""
+            place = f"/Dest [{kids[page]} /XYZ 0 {height} 0]"
+            add(f"<< /Title ({name}) /Parent {outline} {following} {place} >>")
+        catalog += f" /Outlines {outline}"
+    objects[:2] = (
+        f"<< {catalog} >>",
+        f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(kids)} >>",
     )
-    trailer = "/Root 1 0 R"
-    if title:
-        trailer += f" /Info {add(f'<< /Title ({title}) >>')} 0 R"
-    return _written(objects, trailer)
-
-
-def _written(objects: Sequence[tuple[str, str | None]], trailer: str) -> bytes:
+    trailer = f"/Root 1 0 R /Info {add(f'<< /Title ({title}) >>')}"
     body, places = b"%PDF-1.4\n", []
-    for number, (entry, stream) in enumerate(objects, start=1):
+    for number, entry in enumerate(objects, start=1):
         places.append(len(body))
-        if stream is not None:
-            entry = f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream"
         body += f"{number} 0 obj\n{entry}\nendobj\n".encode("latin-1")
     table = "".join(f"{place:010d} 00000 n \n" for place in places)
     return body + (

@@ -19,7 +19,7 @@ from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
 from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title, whole
 from citeproof.tools.documents.pdf_flow import place_box
 from citeproof.tools.documents.pdf_lines import name_pages
-from citeproof.tools.documents.pdf_notes import read_notes
+from citeproof.tools.documents.pdf_notes import is_beside, read_notes
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import cell_of, find_header, row_lines
 from citeproof.types import Box
@@ -179,17 +179,13 @@ def _insert(blocks: list[_Block], note: _Block) -> None:
         if any(said in line and around and around.holds(area) for line, around in block.lines):
             return  # docling has read it: the form was flattened into the page
         for _, around in block.lines[-1:]:
-            if around and not block.rows and _beside(around, area):
+            if around and not block.rows and is_beside(around, area):
                 blocks[n] = replace(block, lines=(*block.lines, *note.lines))
                 return
         for _, around in block.lines[:1]:
             if around and highest <= around.top <= middle:
                 place, highest = n + 1, around.top
     blocks.insert(place, note)
-
-
-def _beside(line: Area, note: Area) -> bool:
-    return line.left < note.left and note.top <= (line.top + line.bottom) / 2 <= note.bottom
 
 
 def read_with_docling(data: bytes, path: Path, models: Path | None = None) -> Document:

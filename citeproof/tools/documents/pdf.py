@@ -8,7 +8,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ from citeproof.tools.documents.ocr import recognize
 from citeproof.tools.documents.pdf_bookmarks import PageHeading, read_bookmarks
 from citeproof.tools.documents.pdf_flow import Flow, count_spellings, flow
 from citeproof.tools.documents.pdf_furniture import with_footnotes_last, without_furniture
-from citeproof.tools.documents.pdf_headings import find_headings, find_title, usual_size
+from citeproof.tools.documents.pdf_headings import find_headings, find_title, measure_body
 from citeproof.tools.documents.pdf_lines import Line, name_pages, read_lines
 from citeproof.tools.documents.pdf_notes import insert, read_notes
 from citeproof.tools.documents.pdf_tables import with_column_names
@@ -71,11 +70,10 @@ def read_pdf(data: bytes, path: Path) -> Document:
             if tesseract and page.drawn and not (page.lines or page.error):
                 _recognize(tesseract, document, number, page)
     texts = without_furniture([page.lines for page in pages])
-    usual = usual_size(texts)
-    texts = [with_column_names(with_footnotes_last(lines, usual)) for lines in texts]
-    headings = find_headings(texts, bookmarks)
-    title = usable_title(title) or find_title(texts) or path.stem
-    parts = tuple(_parts(texts, title, headings))
+    body = measure_body(texts)
+    texts = [with_column_names(with_footnotes_last(lines, body.size)) for lines in texts]
+    title = usable_title(title) or find_title(next(iter(texts), ()), body) or path.stem
+    parts = tuple(_parts(texts, title, find_headings(texts, bookmarks, body)))
     problems = tuple(_problems(pages))
     if not parts:
         why = "; ".join(["no page holds any text", *(page.error for page in pages if page.error)])
@@ -136,21 +134,19 @@ def _parts(
     spelled = count_spellings(line for lines in pages for line in lines)
     texts: list[Flow] = []
     found: list[Heading] = []
-    begin = 0
+    text, begins = "", list[int]()
     for lines, own in zip(pages, headings, strict=True):
         named = {n: one.first for one in own for n in range(one.first, one.last + 1)}
+        begin = len(text) + bool(texts)
         made = flow(lines, begin, spelled, named)
+        over = _runs_over(texts[-1].text if texts else "", made.text)
+        text += (" " if over else "\f") * bool(texts) + made.text
         texts.append(made)
-        starts = [*made.starts, begin + len(made.text)]
+        begins.append(begin + over)
+        starts = [*made.starts, len(text)]
         for one in own:
             start, body = starts[one.first], starts[one.last + 1]
             found.append((start, start if one.stays else body, one.level, one.name))
-        begin += len(made.text) + 1
-    text, begins = "", list[int]()
-    for before, made in pairwise([Flow(), *texts]):
-        over = _runs_over(before.text, made.text)
-        text += (" " if over else "\f") * bool(begins) + made.text
-        begins.append(len(text) - len(made.text) + over)
     rows = [row for made in texts for row in made.rows]
     for part in sections(text, found, title, kept=rows):
         for page in range(bisect_right(begins, part.start), bisect_left(begins, part.end) + 1):

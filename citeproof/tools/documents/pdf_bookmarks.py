@@ -100,14 +100,10 @@ def _named_lines(lines: Sequence[Line], begin: int, name: str) -> tuple[int, int
                 break
             said += _letters(lines[last].text)
         if said and said == wanted:
-            if first > begin and lines[first].goes_on and _is_number(lines[first - 1]):
+            if first > begin and lines[first].goes_on and ONLY_NUMBER.match(lines[first - 1].text):
                 return first - 1, last
             return first, last
     return None
-
-
-def _is_number(line: Line) -> bool:
-    return ONLY_NUMBER.match(line.text) is not None
 
 
 def _bare(text: str) -> str:

@@ -51,7 +51,7 @@ def flow(
     lines: Sequence[Line],
     start: int,
     spelled: Mapping[str, int],
-    headings: Mapping[int, int] | None = None,
+    headings: Mapping[int, int],
 ) -> Flow:
     """Join the lines of a page that the layout broke, and the words that it hyphenated.
 
@@ -63,7 +63,6 @@ def flow(
         headings: For each line of a heading, the heading's first line; they are joined with each
             other, and not with the text.
     """
-    headings = headings or {}
     sizes = [len(line.text) for line in lines]
     full = _SHORT * statistics.median(sizes) if sizes else 0
     usual = usual_gap(lines)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from citeproof.tools.documents.base import begins_section, usable_title
@@ -43,19 +44,41 @@ _NO_TITLE = re.compile(
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-class _Body(NamedTuple):
+class _Span(NamedTuple):
+    """Lines that are set like a heading."""
+
+    first: int
+    last: int
+    name: str
+    style: tuple[int, bool, int]
+    """What ranks it, highest first: size, weight, and depth of its number."""
+
+
+class Body(NamedTuple):
     """The type of most of a document's text."""
 
     size: float
+    """In points; 0 if it is unknown."""
     sets_bold: bool
     """Whether bold type is rare enough to be that of headings."""
 
     def is_large(self, line: Line) -> bool:
+        """Return whether a line is set larger than the text."""
         return line.font.size >= self.size * _LARGER
 
 
+def measure_body(pages: Iterable[Iterable[Line]]) -> Body:
+    """Return the type of most letters of a document."""
+    sizes, weights = Counter[float](), Counter[bool]()
+    for line in chain.from_iterable(pages):
+        sizes[line.font.size] += len(line.text)
+        weights[line.font.bold] += len(line.text)
+    size = max(sizes, key=lambda size: sizes[size], default=0.0)
+    return Body(size, weights[True] <= _MOST_BOLD * weights.total())
+
+
 def find_headings(
-    pages: Sequence[Sequence[Line]], bookmarks: Sequence[Bookmark]
+    pages: Sequence[Sequence[Line]], bookmarks: Sequence[Bookmark], body: Body
 ) -> list[list[PageHeading]]:
     """Return the headings of each page, in order.
 
@@ -68,83 +91,65 @@ def find_headings(
     marked = [find_bookmarked(lines, by_page.get(place, ())) for place, lines in enumerate(pages)]
     if 2 * len(bookmarks) >= len(pages):
         return marked
-    return max(marked, _find_by_type(pages), key=lambda found: sum(map(len, found)))
+    return max(marked, _find_by_type(pages, body), key=lambda found: sum(map(len, found)))
 
 
-def find_title(pages: Sequence[Sequence[Line]]) -> str:
-    """Return the title on the first page: its largest line, if it is much larger than the text."""
-    body = _body(pages)
+def find_title(page: Sequence[Line], body: Body) -> str:
+    """Return the title on a page: its largest line, if it is much larger than the text."""
     large = [
-        (lines[first].font.size, -first, name)
-        for lines in pages[:1]
-        for first, last in _set_apart(lines, body)
-        if not _NO_TITLE.match(name := _name(lines, first, last))
+        (page[span.first].font.size, -span.first, span.name)
+        for span in _set_apart(page, body)
+        if not _NO_TITLE.match(span.name)
     ]
     size, _, name = max(large, default=(0.0, 0, ""))
-    return usable_title(name) if body.size and size >= _TITLE * body.size else ""
+    return usable_title(name) if size >= _TITLE * body.size else ""
 
 
-def _find_by_type(pages: Sequence[Sequence[Line]]) -> list[list[PageHeading]]:
+def _find_by_type(pages: Sequence[Sequence[Line]], body: Body) -> list[list[PageHeading]]:
     """Return the headings that are set in larger or bold type, and stand apart."""
-    body = _body(pages)
-    found = [_unless_many(list(_set_apart(lines, body)), lines) for lines in pages]
-    styles = [
-        [_style(lines, *span) for span in spans] for lines, spans in zip(pages, found, strict=True)
-    ]
-    count = Counter(style for own in styles for style in own)
+    found = [_unless_many(list(_set_apart(lines, body)), len(lines)) for lines in pages]
+    count = Counter(span.style for spans in found for span in spans)
     fewest = 1 if len(pages) <= _FEW_PAGES else 2
     used = sorted(style for style in count if count[style] >= fewest)
     levels = {style: level for level, style in enumerate(used, start=1)}
     return [
         [
             PageHeading(
-                *span, levels[style], _name(lines, *span), not body.is_large(lines[span[0]])
+                span.first,
+                span.last,
+                levels[span.style],
+                span.name,
+                not body.is_large(lines[span.first]),
             )
-            for span, style in zip(spans, own, strict=True)
-            if style in levels
+            for span in spans
+            if span.style in levels
         ]
-        for lines, spans, own in zip(pages, found, styles, strict=True)
+        for lines, spans in zip(pages, found, strict=True)
     ]
 
 
-def usual_size(pages: Sequence[Sequence[Line]]) -> float:
-    """Return the size of most letters of a document, in points; 0 if it is unknown."""
-    sizes: Counter[float] = Counter()
-    for line in (line for lines in pages for line in lines):
-        sizes[line.font.size] += len(line.text)
-    return max(sizes, key=lambda size: sizes[size], default=0.0)
+def _unless_many(spans: list[_Span], lines: int) -> list[_Span]:
+    count = sum(span.last - span.first + 1 for span in spans)
+    return spans if count <= max(2, _MOST_SHARE * lines) else []
 
 
-def _body(pages: Sequence[Sequence[Line]]) -> _Body:
-    every = [line for lines in pages for line in lines]
-    bold = sum(len(line.text) for line in every if line.font.bold)
-    return _Body(usual_size(pages), bold <= _MOST_BOLD * sum(len(line.text) for line in every))
-
-
-def _unless_many(spans: list[tuple[int, int]], lines: Sequence[Line]) -> list[tuple[int, int]]:
-    count = sum(last - first + 1 for first, last in spans)
-    return spans if count <= max(2, _MOST_SHARE * len(lines)) else []
-
-
-def _style(lines: Sequence[Line], first: int, last: int) -> tuple[int, bool, int]:
-    """Return what ranks a heading, highest first: size, weight, and depth of its number."""
-    font, numbered = lines[first].font, _NUMBERED.match(_name(lines, first, last))
-    return -round(font.size), not font.bold, numbered[1].count(".") if numbered else 0
-
-
-def _set_apart(lines: Sequence[Line], body: _Body) -> Iterator[tuple[int, int]]:
-    """Yield the first and last line of each heading of a page."""
+def _set_apart(lines: Sequence[Line], body: Body) -> Iterator[_Span]:
+    """Yield the headings of a page."""
     usual, first = usual_gap(lines) or 0.0, 0
     while body.size and first < len(lines):
         last = first
         while last - first + 1 < MOST_LINES and _is_wrapped(lines, first, last, body):
             last += 1
-        if _is_heading(lines, first, last, body, usual):
-            yield first, last
+        said = " ".join(line.text.strip() for line in lines[first : last + 1])
+        name = said.replace(f"{HYPHEN} ", "")
+        if _is_heading(lines, first, last, name, body, usual):
+            font, numbered = lines[first].font, _NUMBERED.match(name)
+            depth = numbered[1].count(".") if numbered else 0
+            yield _Span(first, last, name, (-round(font.size), not font.bold, depth))
         first = last + 1
 
 
-def _is_wrapped(lines: Sequence[Line], first: int, last: int, body: _Body) -> bool:
+def _is_wrapped(lines: Sequence[Line], first: int, last: int, body: Body) -> bool:
     """Whether the line after the last one belongs to the same heading."""
     font, following = lines[first].font, lines[last + 1 : last + 2]
     if not following or following[0].font != font:
@@ -157,9 +162,11 @@ def _is_wrapped(lines: Sequence[Line], first: int, last: int, body: _Body) -> bo
     return 0 <= gap(lines[last], following[0]) < most
 
 
-def _is_heading(lines: Sequence[Line], first: int, last: int, body: _Body, usual: float) -> bool:
-    line, name = lines[first], _name(lines, first, last)
-    in_row = line.is_row or line.goes_on or (last + 1 < len(lines) and lines[last + 1].goes_on)
+def _is_heading(
+    lines: Sequence[Line], first: int, last: int, name: str, body: Body, usual: float
+) -> bool:
+    line = lines[first]
+    in_row = line.is_row or line.goes_on or any(one.goes_on for one in lines[last + 1 : last + 2])
     if in_row or line.noted or line.font.fixed:
         return False
     if _NO_HEADING.search(name) or len(name.split()) > _MOST_WORDS or not begins_section(name):
@@ -171,7 +178,3 @@ def _is_heading(lines: Sequence[Line], first: int, last: int, body: _Body, usual
     near = first > 0 and 0 <= gap(lines[first - 1], line) <= 1.2 * usual
     is_bold = body.sets_bold and line.font.bold and line.font.size >= _SMALLER * body.size
     return is_bold and not near and not name[:1].islower()
-
-
-def _name(lines: Sequence[Line], first: int, last: int) -> str:
-    return " ".join(line.text.strip() for line in lines[first : last + 1]).replace(f"{HYPHEN} ", "")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from citeproof.pdfium import Displayed, page_annotations
+from citeproof.pdfium import Area, Displayed, page_annotations
 from citeproof.tools.documents.base import whole
 from citeproof.tools.documents.pdf_lines import Line, Piece
 
@@ -40,25 +40,21 @@ def read_notes(page: PdfPage, shown: Displayed) -> Iterator[Line]:
 
 def insert(lines: list[Line], note: Line) -> None:
     """Insert a note after the line to its left, or else after the last line above it."""
-
-    def beside(line: Line) -> bool:
-        middle = (line.area.top + line.area.bottom) / 2
-        within = note.area.top <= middle <= note.area.bottom
-        return within and line.area.left < note.area.left
-
-    def above(line: Line) -> bool:
-        return line.area.bottom <= note.area.top + 0.005
-
-    near = [place for place, line in enumerate(lines) if beside(line)]
+    near = [place for place, line in enumerate(lines) if is_beside(line.area, note.area)]
     note.goes_on = bool(near)
     if near:
         place = max(near, key=lambda place: lines[place].area.right)
     else:
-        over = [place for place, line in enumerate(lines) if above(line)]
-        place = max(over, key=lambda place: (lines[place].area.bottom, place), default=-1)
+        bottoms = [(line.area.bottom, place) for place, line in enumerate(lines)]
+        _, place = max((one for one in bottoms if one[0] <= note.area.top + 0.005), default=(0, -1))
     lines.insert(place + 1, note)
     if place + 2 < len(lines):
         lines[place + 2].goes_on = lines[place + 2].goes_on and bool(near)
+
+
+def is_beside(line: Area, note: Area) -> bool:
+    """Return whether a note stands to the right of a line, at its height."""
+    return line.left < note.left and note.top <= (line.top + line.bottom) / 2 <= note.bottom
 
 
 def _field(form: Any, own: Any) -> str:

@@ -66,49 +66,6 @@ def test_passages_carry_boxes_with_offsets_into_their_text() -> None:
     assert [passage.text[box.start : box.end] for box in passage.boxes] == [passage.text]
 
 
-@pytest.mark.parametrize(
-    ("broken", "said"),
-    [
-        (
-            ["The keeper of the old light-", "house wrote in his book that", "it rained."],
-            "The keeper of the old lighthouse wrote in his book that it rained.",
-        ),
-        (
-            ["The tides of the year are on the pages 3-", "4 of the old book of the isle."],
-            "The tides of the year are on the pages 3-4 of the old book of the isle.",
-        ),
-        ([r"The \256rst lamp."], "The first lamp."),
-        (
-            ["A well-known lamp, and a well-", "known light-", "house. Set --with-", "oil."],
-            "A well-known lamp, and a well-known lighthouse. Set --with-oil.",
-        ),
-        (
-            ["All lamps are on https://isle.example/", "lamps/of_", "old.html now."],
-            "All lamps are on https://isle.example/lamps/of_old.html now.",
-        ),
-    ],
-)
-def test_lines_are_joined_and_ligatures_become_letters(broken: list[str], said: str) -> None:
-    assert texts(make([Sheet(lines(*broken))])) == [said]
-
-
-def test_headings_and_paragraphs_are_told_by_the_space_around_them() -> None:
-    content = (
-        lines("2 Prospects of the isle in the coming years", y=740)
-        + lines(
-            "Forty sheep graze on the hill above the bay",
-            "South of it, oats grow in all the fields",
-            y=712,
-        )
-        + lines("No boat came to the isle in the month of May", "Ten came in June", y=668)
-    )
-    assert texts(make([Sheet(content)])) == [
-        "2 Prospects of the isle in the coming years\n"
-        "Forty sheep graze on the hill above the bay South of it, oats grow in all the fields\n"
-        "No boat came to the isle in the month of May Ten came in June"
-    ]
-
-
 @pytest.mark.parametrize("by_row", [True, False])
 def test_columns_are_read_one_after_the_other(by_row: bool) -> None:
     head = lines("A heading that runs over the whole of the page, from left to right", y=740)
@@ -120,32 +77,119 @@ def test_columns_are_read_one_after_the_other(by_row: bool) -> None:
     assert " ".join(text.split()).endswith(" ".join(LEFT + RIGHT))
 
 
-def test_a_table_is_read_by_rows() -> None:
-    rows = [lines(f"Sheep {n}", y=700 - 16 * n) for n in range(9)]
-    cells = [lines(f"{n} crowns", x=330, y=700 - 16 * n) for n in range(9)]
-    both = "".join(own for pair in zip(rows, cells, strict=True) for own in pair)
-    [text] = texts(make([Sheet(both)]))
-    assert "Sheep 1 1 crowns\nSheep 2 2 crowns" in text
-
-
-def table(rows: list[list[str]], *, font: str = "F1") -> str:
-    """A content stream with a table below column names in bold."""
+def table(*rows: tuple[str, ...], head: str = BOLD) -> str:
+    """A content stream with a table below column names."""
     return "".join(
-        lines(text, x=72 + 150 * n, y=700 - 16 * place, font=font if place else BOLD)
+        lines(text, x=72 + 150 * n, y=700 - 16 * place, font="F1" if place else head)
         for place, row in enumerate(rows)
         for n, text in enumerate(row)
         if text
     )
 
 
+TEXT = ["The isle of Vessay lies three miles off the coast, and", "has forty people and a church."]
+FIRST_COLUMN = ["The lamp of the isle has burnt", "since the year in which the keeper"]
+SECOND_COLUMN = ["came to the isle with his two", "daughters and a boat."]
+TERMS = [
+    "log-file name",
+    "Write what happens to a file with this name, and show nothing.",
+    "This is the default of the lamps on the northern isles.",
+    "Default: none.",
+    "midi-extension name",
+    "Set the ending of the files that are written, without a dot.",
+]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        pytest.param(
+            lines("The keeper of the old light-", "house wrote in his book that", "it rained."),
+            "The keeper of the old lighthouse wrote in his book that it rained.",
+            id="hyphens of the layout",
+        ),
+        pytest.param(
+            lines("A well-known lamp, and a well-", "known light-", "house. Set --with-", "oil."),
+            "A well-known lamp, and a well-known lighthouse. Set --with-oil.",
+            id="hyphens of words",
+        ),
+        pytest.param(
+            lines("The tides of the year are on the pages 3-", "4 of the old book of the isle."),
+            "The tides of the year are on the pages 3-4 of the old book of the isle.",
+            id="ranges",
+        ),
+        pytest.param(
+            lines("All lamps are on https://isle.example/", "lamps/of_", "old.html now."),
+            "All lamps are on https://isle.example/lamps/of_old.html now.",
+            id="addresses",
+        ),
+        pytest.param(lines(r"The \256rst lamp."), "The first lamp.", id="ligatures"),
+        pytest.param(
+            lines("2 Prospects of the isle in the coming years", y=740)
+            + lines(
+                "Forty sheep graze on the hill above the bay",
+                "South of it, oats grow in all the fields",
+                y=712,
+            )
+            + lines("No boat came to the isle in the month of May", "Ten came in June", y=668),
+            "2 Prospects of the isle in the coming years\n"
+            "Forty sheep graze on the hill above the bay South of it, oats grow in all the fields\n"
+            "No boat came to the isle in the month of May Ten came in June",
+            id="space around headings and paragraphs",
+        ),
+        pytest.param(
+            lines(*FIRST_COLUMN, y=200)
+            + lines("1 It was out in 1931.", y=140, size=9)
+            + lines(*SECOND_COLUMN, x=330, y=700),
+            f"{' '.join(FIRST_COLUMN + SECOND_COLUMN)}\n1 It was out in 1931.",
+            id="footnote of a column",
+        ),
+        pytest.param(
+            lines("To see which of the lamps of the isle are lit, enter these two", "commands:")
+            + lines("lamps --list --all --since yesterday --until today", y=680, font=CODE)
+            + lines("lamps --light", y=664, font=CODE)
+            + lines("and wait until the keeper has seen the light of all the lamps.", y=640),
+            "To see which of the lamps of the isle are lit, enter these two commands:\n"
+            "lamps --list --all --since yesterday --until today\nlamps --light\n"
+            "and wait until the keeper has seen the light of all the lamps.",
+            id="code",
+        ),
+        pytest.param(lines(*TERMS), "\n".join(TERMS), id="terms"),
+        pytest.param(
+            table(*((f"Sheep {n}", f"{n} crowns") for n in range(9)), head="F1"),
+            "\n".join(f"Sheep {n} {n} crowns" for n in range(9)),
+            id="rows without names",
+        ),
+        pytest.param(
+            table(("Ann", "Bo", "Carl"), ("Dan", "Eve", "Fay"), ("Gil", "Hal", "Ida"), head="F1"),
+            "Ann Bo Carl\nDan Eve Fay\nGil Hal Ida",
+            id="columns without names",
+        ),
+        pytest.param(
+            table(
+                ("Option", "Meaning", "Default"),
+                ("light", "Lights the lamp", "no"),
+                ("", "when it is dark."),
+                ("horn", "Blows the horn.", "yes"),
+            ),
+            "Option: light; Meaning: Lights the lamp when it is dark.; Default: no\n"
+            "Option: horn; Meaning: Blows the horn.; Default: yes",
+            id="cell of several lines",
+        ),
+    ],
+)
+def test_the_text_of_a_page(content: str, said: str) -> None:
+    assert texts(make([Sheet(content)])) == [said]
+
+
 def test_the_rows_of_a_table_have_the_names_of_their_columns() -> None:
-    rows = [
-        ["Isle", "Sheep", "Wool in 2024"],
-        ["Vessay", "40", "12 sacks"],
-        ["Great Holm", "1,200", "310 sacks"],
-        ["Ailsay", "", "none"],
-    ]
-    content = lines("It is shorn in June.", y=730) + table(rows) + lines("All is sold.", y=600)
+    rows = table(
+        ("Isle", "Sheep", "Wool in 2024"),
+        ("Vessay", "40", "12 sacks"),
+        ("Great Holm", "1,200", "310 sacks"),
+        ("Ailsay", "", "none"),
+    )
+    content = lines("It is shorn in June.", y=730) + rows + lines("All is sold.", y=600)
     [part] = document(make([Sheet(content)])).parts
     assert part.text.splitlines() == [
         "It is shorn in June.",
@@ -157,30 +201,6 @@ def test_the_rows_of_a_table_have_the_names_of_their_columns() -> None:
     assert [part.text[start:end] for start, end in part.kept] == part.text.splitlines()[1:4]
     [sacks] = boxed(part, "310 sacks")
     assert sacks[0] == pytest.approx(372 / 612, abs=0.005)
-
-
-def test_a_cell_of_several_lines_is_read_together() -> None:
-    rows = [
-        ["Option", "Meaning", "Default"],
-        ["light", "Lights the lamp", "no"],
-        ["", "when it is dark.", ""],
-        ["horn", "Blows the horn.", "yes"],
-    ]
-    [part] = document(make([Sheet(table(rows))])).parts
-    assert part.text.splitlines() == [
-        "Option: light; Meaning: Lights the lamp when it is dark.; Default: no",
-        "Option: horn; Meaning: Blows the horn.; Default: yes",
-    ]
-
-
-def test_columns_without_names_stay_as_they_are() -> None:
-    words = [["Ann", "Bo", "Carl"], ["Dan", "Eve", "Fay"], ["Gil", "Hal", "Ida"]]
-    plain = "".join(
-        lines(text, x=72 + 150 * n, y=700 - 16 * place)
-        for place, row in enumerate(words)
-        for n, text in enumerate(row)
-    )
-    assert texts(make([Sheet(plain)])) == ["Ann Bo Carl\nDan Eve Fay\nGil Hal Ida"]
 
 
 def test_headers_and_page_numbers_that_repeat_are_left_out() -> None:
@@ -200,26 +220,22 @@ def test_headers_and_page_numbers_that_repeat_are_left_out() -> None:
     assert texts(pdf("Thank you.", "Thank you.", "Thank you.")) == ["Thank you."] * 3
 
 
-@pytest.mark.parametrize("turn", [90, 180, 270])
-def test_a_turned_page_has_boxes_as_it_is_displayed(turn: int) -> None:
-    [part] = document(make([Sheet(lines("It rained."), f"/Rotate {turn}")])).parts
+@pytest.mark.parametrize(
+    ("entries", "middle"),
+    [
+        ("/Rotate 90", (1 - 0.085, 0.16)),
+        ("/Rotate 180", (1 - 0.16, 1 - 0.085)),
+        ("/Rotate 270", (0.085, 1 - 0.16)),
+        ("/CropBox [36 396 342 792]", (0.16 * 2 - 36 / 306, 0.085 * 2)),
+    ],
+)
+def test_boxes_are_shares_of_the_page_as_it_is_displayed(
+    entries: str, middle: tuple[float, float]
+) -> None:
+    [part] = document(make([Sheet(lines("It rained."), entries)])).parts
     assert part.text == "It rained."
     [(left, top, right, bottom)] = boxed(part, "It rained.")
-    across, down = (left + right) / 2, (top + bottom) / 2
-    upright = (0.16, 0.085)
-    expected = {
-        90: (1 - upright[1], upright[0]),
-        180: (1 - upright[0], 1 - upright[1]),
-        270: (upright[1], 1 - upright[0]),
-    }
-    assert (across, down) == pytest.approx(expected[turn], abs=0.02)
-
-
-def test_boxes_are_shares_of_what_the_crop_box_shows() -> None:
-    [part] = document(make([Sheet(lines("It rained."), "/CropBox [36 396 342 792]")])).parts
-    [(left, _, _, bottom)] = boxed(part, "It rained.")
-    assert left == pytest.approx(36 / 306, abs=0.01)
-    assert bottom == pytest.approx(72 / 396, abs=0.01)
+    assert ((left + right) / 2, (top + bottom) / 2) == pytest.approx(middle, abs=0.02)
 
 
 def test_fields_are_read_where_they_stand() -> None:
@@ -277,9 +293,6 @@ def test_bookmarks_are_headings_where_they_lead() -> None:
     assert not boxed(read.parts[2], "They eat")
 
 
-TEXT = ["The isle of Vessay lies three miles off the coast, and", "has forty people and a church."]
-
-
 def test_large_and_bold_lines_are_headings() -> None:
     content = (
         lines("The Vessay", "Almanac", y=740, leading=24, size=20)
@@ -305,17 +318,6 @@ def test_large_and_bold_lines_are_headings() -> None:
     ]
 
 
-def test_a_footnote_does_not_interrupt_the_text_of_two_columns() -> None:
-    left = ["The lamp of the isle has burnt", "since the year in which the keeper"]
-    right = ["came to the isle with his two", "daughters and a boat."]
-    content = (
-        lines(*left, y=200)
-        + lines("1 It was out in 1931.", y=140, size=9)
-        + lines(*right, x=330, y=700)
-    )
-    assert texts(make([Sheet(content)])) == [f"{' '.join(left + right)}\n1 It was out in 1931."]
-
-
 def test_small_bullets_are_no_footnotes() -> None:
     states = ["Docked: it is in the window.", "Free: it is on its own.", "Closed: it is gone."]
     content = lines("A lamp can be in three states:") + "".join(
@@ -333,32 +335,6 @@ def test_a_form_whose_lines_are_bold_has_no_headings() -> None:
         for n in range(6)
     )
     assert [part.headings for part in document(make([Sheet(content)])).parts] == [()]
-
-
-def test_code_keeps_its_lines() -> None:
-    content = (
-        lines("To see which of the lamps of the isle are lit, enter these two", "commands:")
-        + lines("lamps --list --all --since yesterday --until today", y=680, font=CODE)
-        + lines("lamps --light", y=664, font=CODE)
-        + lines("and wait until the keeper has seen the light of all the lamps.", y=640)
-    )
-    assert texts(make([Sheet(content)])) == [
-        "To see which of the lamps of the isle are lit, enter these two commands:\n"
-        "lamps --list --all --since yesterday --until today\nlamps --light\n"
-        "and wait until the keeper has seen the light of all the lamps."
-    ]
-
-
-def test_a_list_of_terms_keeps_its_lines() -> None:
-    told = [
-        "log-file name",
-        "Write what happens to a file with this name, and show nothing.",
-        "This is the default of the lamps on the northern isles.",
-        "Default: none.",
-        "midi-extension name",
-        "Set the ending of the files that are written, without a dot.",
-    ]
-    assert texts(make([Sheet(lines(*told))])) == ["\n".join(told)]
 
 
 def test_a_sentence_that_runs_over_stays_on_its_first_page() -> None:
@@ -392,7 +368,7 @@ def test_tables_of_contents_and_low_page_numbers_are_left_out() -> None:
 def test_a_hyphen_before_a_letter_of_no_word_stays() -> None:
     area = Area(0.1, 0.1, 0.5, 0.2)
     below = Area(0.1, 0.21, 0.5, 0.31)
-    said = flow([Line("The light-", (), area), Line("ⓐ lamp.", (), below)], 0, {}).text
+    said = flow([Line("The light-", (), area), Line("ⓐ lamp.", (), below)], 0, {}, {}).text
     assert said == "The light- ⓐ lamp."
 
 
