@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import whole
@@ -20,15 +19,6 @@ _THREAD = "[Threaded comment]"
 """Begins a notice to old versions of Excel, which the comment follows."""
 
 
-class Note(NamedTuple):
-    """A comment on a cell."""
-
-    kind: str
-    cell: str
-    row: int
-    text: str
-
-
 @dataclass(frozen=True)
 class Besides:
     """What a sheet has besides the values of its cells."""
@@ -37,7 +27,8 @@ class Besides:
     """First column, first row, last column and last row of each merged cell."""
     uncomputed: int = 0
     """Number of formulas without a value."""
-    comments: tuple[Note, ...] = ()
+    comments: tuple[tuple[int, str, str], ...] = ()
+    """Row, author and cell, and text of each comment."""
     boxes: tuple[str, ...] = ()
     """The texts of text boxes and shapes."""
 
@@ -69,7 +60,7 @@ def _merged(data: bytes) -> Iterator[tuple[int, int, int, int]]:
     yield from (range_boundaries(one) for one in ranges if ":" in one)
 
 
-def _comments(archive: Archive, name: str) -> Iterator[Note]:
+def _comments(archive: Archive, name: str) -> Iterator[tuple[int, str, str]]:
     root = archive.xml(name)
     authors = [author.text or "" for author in root.iter("{*}author")]
     for comment in [*root.iter("{*}comment")][:_MOST_NOTES]:
@@ -82,8 +73,8 @@ def _comments(archive: Archive, name: str) -> Iterator[Note]:
         cell = comment.get("ref", "")
         row = re.sub(r"\D", "", cell)[:7]
         if text:
-            kind = f"Comment by {author}" if author else "Comment"
-            yield Note(kind, cell, int(row or 0), text.removeprefix(f"{author}: "))
+            by = f" by {author}" if author else ""
+            yield int(row or 0), f"Comment{by} on {cell}", text.removeprefix(f"{author}: ")
 
 
 def _boxes(archive: Archive, name: str) -> Iterator[str]:

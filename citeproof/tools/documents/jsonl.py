@@ -61,18 +61,16 @@ def read_object(line: str, place: str) -> Part:
             fix='Write each line as {"text": …}, optionally with "title", "id" and "source".',
         )
     for key, kinds in (("title", str), ("source", str), ("id", (str, int))):
-        if value.get(key) is not None and not isinstance(value[key], kinds):
+        own = "" if value.get(key) is None else value[key]
+        if not isinstance(own, kinds):
             raise DocumentError(
-                f"{place}, cannot be used", why=f"`{key}` is {value[key]!r}, which is not a string"
+                f"{place}, cannot be used", why=f"`{key}` is {own!r}, which is not a string"
             )
-    text = whole(value["text"])
-    title, source, own = (
-        "" if value.get(key) is None else whole(str(value[key]))
-        for key in ("title", "source", "id")
-    )
-    if max(len(source), len(own)) > _MOST_NAME:
+        value[key] = whole(str(own))
+    if max(len(value["source"]), len(value["id"])) > _MOST_NAME:
         raise DocumentError(
             f"{place}, cannot be used",
             why=f"its `id` or `source` has more than {_MOST_NAME:,} characters",
         )
-    return Part(text, 0, 0, len(text), title, source=source, id=own)
+    text = whole(value["text"])
+    return Part(text, 0, 0, len(text), value["title"], source=value["source"], id=value["id"])

@@ -25,8 +25,7 @@ _HEADERS = ("Subject", "From", "To", "Cc", "Date")
 
 def read_eml(data: bytes, path: Path) -> Document:
     """Read a message: its headers, and its plain text, or its HTML if it has none."""
-    title, parts, problems = _message(data, path, "")
-    return Document(str(path), title, parts, tuple(problems))
+    return _message(data, path, "")
 
 
 def read_mbox(data: bytes, path: Path) -> Document:
@@ -40,19 +39,18 @@ def read_mbox(data: bytes, path: Path) -> Document:
     for number, ((_, start), end) in enumerate(zip(begins, ends, strict=True), start=1):
         where = f"message {number}"
         try:
-            message = _QUOTED_FROM.sub(rb"\1", data[start:end])
-            _, found, told = _message(message, path, where)
+            found = _message(_QUOTED_FROM.sub(rb"\1", data[start:end]), path, where)
         except DocumentError as error:
             problems.append(f"{where} was left out: {error.why}")
         else:
-            parts += found
-            problems += [f"{where}: {one}" for one in told]
+            parts += found.parts
+            problems += [f"{where}: {one}" for one in found.problems]
     if not parts:
         raise unusable(path, "no message in it holds any text", _FIX)
     return Document(str(path), path.stem, tuple(parts), tuple(problems))
 
 
-def _message(data: bytes, path: Path, where: str) -> tuple[str, tuple[Part, ...], list[str]]:
+def _message(data: bytes, path: Path, where: str) -> Document:
     try:
         message = email.message_from_bytes(data, policy=email.policy.default)
         assert isinstance(message, EmailMessage)
@@ -76,13 +74,13 @@ def _message(data: bytes, path: Path, where: str) -> tuple[str, tuple[Part, ...]
     content = payload if isinstance(payload, bytes) else b""
     if body is not None and body.get_content_type() == "text/html":
         page = read_html(content, path)
-        said = "\n\n".join(page.parts[0].text for _ in page.parts[:1])
+        said = page.parts[0].text
     else:
         said = _decode(content, charset, path) if content.strip() else ""
     lines = f"{head}\n\n{said.strip()}".split("\n")
     text, rows = write_out_tables((line, False) for line in lines)
-    headings = text_headings(text)
-    return title, sections(text, headings, title, kept=rows, location=where), problems
+    parts = sections(text, text_headings(text), title, kept=rows, location=where)
+    return Document(str(path), title, parts, tuple(problems))
 
 
 def _decode(content: bytes, charset: str, path: Path) -> str:

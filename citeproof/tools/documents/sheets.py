@@ -52,11 +52,14 @@ def _workbook(data: bytes, path: Path) -> Document:
         for sheet, beside in zip(book.worksheets, besides, strict=False):
             sheet.reset_dimensions()  # the size in the file is often wrong
             rows: list[Row] = []
-            cut = False
+            where = f"sheet {sheet.title}"
+            if sheet.sheet_state != "visible":
+                where += " (hidden)"
             for row in sheet.iter_rows():
                 left -= max(1, len(row))
                 if left < 0:
-                    cut = True
+                    told = f"at most {_MOST_CELLS:,} cells are read"
+                    problems.append(f"{where} was cut off: {told}")
                     break
                 cells = {
                     cell.column: cell_of(whole(_display(cell.value, cell.number_format)))
@@ -70,23 +73,18 @@ def _workbook(data: bytes, path: Path) -> Document:
                     rows.append(Row(number, cells))
             _fill(rows, beside.merged)
             uncomputed += beside.uncomputed
-            where = f"sheet {sheet.title}"
-            if sheet.sheet_state != "visible":
-                where += " (hidden)"
             if not rows:
                 empty.append(sheet.title)
-            if cut:
-                problems.append(f"{where} was cut off: at most {_MOST_CELLS:,} cells are read")
             parts += table_parts(rows, path.stem, where)
-            if text := "\n".join(_notes(beside, rows)):
+            if text := "\n".join([*_comments(beside, rows), *beside.boxes]):
                 parts.append(Part(text, 0, 0, len(text), path.stem, location=where))
     except Exception as error:  # a damaged workbook breaks openpyxl in many ways
         raise unusable(path, f"it is not a valid workbook ({error})", _FIX) from error
     if not parts:
-        why = "its formulas were never computed" if uncomputed else "no cell holds a value"
-        raise unusable(
-            path, why, "Open it in Excel and save it." if uncomputed else "Leave it out."
-        )
+        if not uncomputed:
+            raise unusable(path, "no cell holds a value", "Leave it out.")
+        why = "its formulas were never computed"
+        raise unusable(path, why, "Open it in Excel and save it.")
     if uncomputed:
         problems.append(
             f"formulas without a computed value ({uncomputed:,}); open it in Excel and save it"
@@ -113,14 +111,12 @@ def _fill(rows: list[Row], ranges: Iterable[tuple[int, int, int, int]]) -> None:
                 known[number].cells.update(merged)
 
 
-def _notes(beside: Besides, rows: list[Row]) -> Iterator[str]:
-    """Yield the comments, each with the first cell of its row, and the text boxes."""
-    labels = {row.number: row.cells[min(row.cells)].text for row in rows}
-    for note in beside.comments:
-        label = labels.get(note.row, "")
-        about = f" ({label[:_LABEL]})" if label else ""
-        yield f"{note.kind} on {note.cell}{about}: {note.text}"
-    yield from beside.boxes
+def _comments(beside: Besides, rows: list[Row]) -> Iterator[str]:
+    """Yield the comments, each with the first cell of its row."""
+    labels = {row.number: row.cells[min(row.cells)].text[:_LABEL] for row in rows}
+    for number, where, text in beside.comments:
+        label = labels.get(number)
+        yield f"{where} ({label}): {text}" if label else f"{where}: {text}"
 
 
 def _display(value: Any, form: str) -> str:

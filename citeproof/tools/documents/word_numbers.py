@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from citeproof.tools.documents.base import number
 from citeproof.tools.documents.letters import count_in
 
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PLACE = re.compile(r"%([1-9])")
 _CHAIN = 50
 """Maximum length of a chain of styles, each based on the next."""
@@ -32,7 +32,7 @@ class Numbers:
         self._styles = by_id(styles, "style", "styleId")
         lists = by_id(numbering, "num", "numId")
         abstract = by_id(numbering, "abstractNum", "abstractNumId")
-        self._kinds = {key: _value(one, "abstractNumId") for key, one in lists.items()}
+        self._kinds = {key: value(one, "abstractNumId") for key, one in lists.items()}
         self._levels: dict[str, dict[int, _Level]] = {}
         """List or kind of lists → its levels; those of a list replace those of its kind."""
         self._restarts = set[tuple[str, int]]()
@@ -41,22 +41,20 @@ class Numbers:
         self._linked: dict[tuple[str, str], int] = {}
         """Kind of lists and style → level."""
         for key, one in abstract.items():
-            linked = self._styles.get(_value(one, "numStyleLink"))
+            linked = self._styles.get(value(one, "numStyleLink"))
             if linked is not None and (other := lists.get(_numbering(linked)[0] or "")) is not None:
-                one = abstract.get(_value(other, "abstractNumId"), one)
+                one = abstract.get(value(other, "abstractNumId"), one)
             self._levels[key] = _levels(one)
-            for level in one.iter(_W + "lvl"):
-                self._linked[key, _value(level, "pStyle")] = _place(level)
+            for level in one.iter(W + "lvl"):
+                self._linked[key, value(level, "pStyle")] = _place(level)
         for key, one in lists.items():
-            kind = self._levels.get(self._kinds[key], {})
-            self._levels[f"list {key}"] = kind | _levels(one)
-            for changed in one.iter(_W + "lvlOverride"):
-                if (start := _value(changed, "startOverride")) and (
-                    level := self._levels[f"list {key}"].get(_place(changed))
-                ):
-                    place = _place(changed)
-                    self._levels[f"list {key}"][place] = level._replace(start=number(start, 1))
+            own = self._levels.get(self._kinds[key], {}) | _levels(one)
+            for changed in one.iter(W + "lvlOverride"):
+                start, place = value(changed, "startOverride"), _place(changed)
+                if start and place in own:
+                    own[place] = own[place]._replace(start=number(start, 1))
                     self._restarts.add((key, place))
+            self._levels[f"list {key}"] = own
 
     def label(self, paragraph: Any, style: str) -> str | None:
         """Return the label of the next paragraph: a number, `-` for a bullet, None without one."""
@@ -101,40 +99,43 @@ def style_chain(styles: Mapping[str, Any], style: str) -> Iterator[str]:
         if style not in styles:
             return
         yield style
-        style = _value(styles[style], "basedOn")
+        style = value(styles[style], "basedOn")
 
 
 def _numbering(element: Any) -> tuple[str | None, int | None]:
     """Return the list and the level that a paragraph or style names."""
-    found = element.find(f"{_W}pPr/{_W}numPr")
-    if found is None:
-        return None, None
-    level = _value(found, "ilvl")
-    return _value(found, "numId") or None, number(level, 0) if level else None
+    level = value(element, "pPr/numPr/ilvl")
+    return value(element, "pPr/numPr/numId") or None, number(level, 0) if level else None
 
 
 def _levels(element: Any) -> dict[int, _Level]:
     return {
         _place(one): _Level(
-            number(_value(one, "start"), 1),
-            _value(one, "numFmt") or "decimal",
-            _value(one, "lvlText"),
-            one.find(_W + "isLgl") is not None,
+            number(value(one, "start")),
+            value(one, "numFmt") or "decimal",
+            value(one, "lvlText"),
+            one.find(W + "isLgl") is not None,
         )
-        for one in element.iter(_W + "lvl")
+        for one in element.iter(W + "lvl")
     }
 
 
 def _place(element: Any) -> int:
-    return number(element.get(_W + "ilvl", ""), 0)
+    return number(element.get(W + "ilvl", ""), 0)
 
 
 def by_id(root: Any, tag: str, name: str) -> dict[str, Any]:
     """Return the elements below a root, or none, by their id."""
-    found = () if root is None else root.iter(_W + tag)
-    return {str(one.get(_W + name, "")): one for one in found}
+    found = () if root is None else root.iter(W + tag)
+    return {str(one.get(W + name, "")): one for one in found}
 
 
-def _value(element: Any, tag: str) -> str:
-    found = element.find(_W + tag)
-    return str(found.get(_W + "val", "")) if found is not None else ""
+def below(element: Any, path: str) -> Any:
+    """Return the element at a path such as `pPr/pStyle` below another one; None without one."""
+    return element.find(W + path.replace("/", f"/{W}"))
+
+
+def value(element: Any, path: str) -> str:
+    """Return the value of the element at a path below another one; "" without one."""
+    found = below(element, path)
+    return str(found.get(W + "val", "")) if found is not None else ""

@@ -115,8 +115,7 @@ class _Crawler:
             if is_named or fetched.state not in ("failed", "gone"):
                 yield fetched
             else:  # a dead link is the site's mistake
-                why = fetched.why or "it no longer exists"
-                yield Fetched(url, "left out", why)
+                yield Fetched(url, "left out", fetched.why or "it no longer exists")
             yield from self._left(url, fetched)
             if fetched.state == "read" and not is_listed:
                 is_listed = True
@@ -186,10 +185,8 @@ class _Crawler:
     def _list_sitemap(self, root: str) -> list[str]:
         """Return the pages that the sitemaps of the site list."""
         pages: list[str] = []
-        waiting, read = list(self.manners.sitemaps(root)), 0
-        while waiting and read < _SITEMAPS:
-            url = waiting.pop(0)
-            read += 1
+        sitemaps = list(self.manners.sitemaps(root))
+        for url in islice(sitemaps, _SITEMAPS):  # they may name further ones
             try:
                 self.manners.wait(url)
                 reply = self.client.get(normalize(url))
@@ -197,6 +194,6 @@ class _Crawler:
                 continue  # links may lead to the pages as well
             if reply.status == 200:
                 places = locations_of(reply.data, url)
-                waiting += [place for place in places if place.endswith(".xml")]
+                sitemaps += [place for place in places if place.endswith(".xml")]
                 pages += [place for place in places if not place.endswith(".xml")]
         return pages

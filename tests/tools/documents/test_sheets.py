@@ -91,9 +91,12 @@ def test_a_workbook_that_is_saved_strictly() -> None:
 
 
 def test_merged_cells_stand_in_all_rows_and_columns_that_they_cover() -> None:
-    book = book_of(["Isle", "Year", "Sheep"], ["Noss", 1881, 3], [None, 1882, 4])
-    book.active.merge_cells("A2:A3")
-    assert cut(book)[0].text.endswith("Isle: Noss; Year: 1882; Sheep: 4")
+    book = book_of(["Isle", "Sheep"], [None, 2020, 2021], ["Noss", 3, 4], [None, 5, 6])
+    for merged in ("A1:A2", "B1:C1", "A3:A4"):
+        book.active.merge_cells(merged)
+    assert cut(book)[0].text == (
+        "Isle: Noss; Sheep 2020: 3; Sheep 2021: 4\nIsle: Noss; Sheep 2020: 5; Sheep 2021: 6"
+    )
 
 
 def test_tables_below_each_other_have_their_own_names() -> None:
@@ -119,48 +122,47 @@ def test_tables_beside_each_other_are_read_one_after_the_other() -> None:
         ("sales – Flocks", "Isle: Noss; Sheep: 3"),
         ("sales – Lights", "Lamp: East; Oil: 7"),
     ]
+    assert cut(book_of(*TITLED))[0].title == "sales – Sheep of the isles"
 
 
-def test_a_blank_column_alone_does_not_make_two_tables() -> None:
-    assert [p.text for p in cut(book_of(*BESIDE))] == ["Isle: Noss; Sheep: 3; Lamp: East; Oil: 7"]
-    totals: list[Any] = [["Isle", "May", None, "All", "Note"], ["Noss", 3, None, 4, "good"], [], []]
-    assert [p.text for p in cut(book_of(*totals))] == ["Isle: Noss; May: 3; All: 4; Note: good"]
+JANUARY, FEBRUARY = (datetime.date(2024, month, 1) for month in (1, 2))
+TITLED: list[Any] = [["Sheep of the isles"], ["Isle", "Sheep"], ["Noss", 3]]
 
 
-def test_a_line_above_a_table_is_its_title() -> None:
-    found = cut(book_of(["Sheep of the isles"], ["Isle", "Sheep"], ["Noss", 3]))
-    assert (found[0].title, found[0].text) == ("sales – Sheep of the isles", "Isle: Noss; Sheep: 3")
-
-
-def test_two_columns_of_words_have_no_names() -> None:
-    found = cut(book_of(["Name", "Anna"], ["Born in", "Lerwick"]))
-    assert found[0].text == "Name | Anna\nBorn in | Lerwick"
-
-
-def test_two_header_rows_name_the_columns_together() -> None:
-    names: list[list[Any]] = [["Isle", "Sheep", None], [None, 2020, 2021]]
-    book = book_of(*names, ["Noss", 3, 4], ["Fair", 5, 6])
-    said = "Isle: Noss; Sheep 2020: 3; Sheep 2021: 4\nIsle: Fair; Sheep 2020: 5; Sheep 2021: 6"
-    assert cut(book)[0].text == said  # a blank cell after a name
-    book.active.merge_cells("A1:A2")
-    book.active.merge_cells("B1:C1")
-    assert cut(book)[0].text == said
-
-
-def test_dates_name_columns_unless_dates_are_below() -> None:
-    days = [datetime.date(2024, month, 1) for month in (1, 2, 3)]
-    assert cut(book_of(["Isle", *days[:2]], ["Noss", 3, 4]))[0].text == (
-        "Isle: Noss; 2024-01-01: 3; 2024-02-01: 4"
-    )
-    assert cut(book_of(["Fair", days[0], "held"], ["Market", days[1], "held"]))[0].text == (
-        "Fair | 2024-01-01 | held\nMarket | 2024-02-01 | held"
-    )
-
-
-def test_the_fields_of_a_form_are_not_columns() -> None:
-    book = book_of(["Name", "Anna"], ["Wage", 50_000], ["Since", datetime.date(2024, 3, 1)])
-    assert cut(book)[0].text == "Name | Anna\nWage | 50000\nSince | 2024-03-01"
-    assert cut(book_of(["Name:", "Anna"], ["Age:", 30]))[0].text == "Name: Anna\nAge: 30"
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (BESIDE, "Isle: Noss; Sheep: 3; Lamp: East; Oil: 7"),
+        (
+            [["Isle", "May", None, "All", "Note"], ["Noss", 3, None, 4, "good"], [], []],
+            "Isle: Noss; May: 3; All: 4; Note: good",
+        ),
+        (TITLED, "Isle: Noss; Sheep: 3"),
+        # Two columns of words, or the fields of a form, have no names.
+        ([["Name", "Anna"], ["Born in", "Lerwick"]], "Name | Anna\nBorn in | Lerwick"),
+        (
+            [["Name", "Anna"], ["Wage", 50_000], ["Since", datetime.date(2024, 3, 1)]],
+            "Name | Anna\nWage | 50000\nSince | 2024-03-01",
+        ),
+        ([["Name:", "Anna"], ["Age:", 30]], "Name: Anna\nAge: 30"),
+        # Dates name columns unless dates are below.
+        (
+            [["Isle", JANUARY, FEBRUARY], ["Noss", 3, 4]],
+            "Isle: Noss; 2024-01-01: 3; 2024-02-01: 4",
+        ),
+        (
+            [["Fair", JANUARY, "held"], ["Market", FEBRUARY, "held"]],
+            "Fair | 2024-01-01 | held\nMarket | 2024-02-01 | held",
+        ),
+        # Two header rows name the columns together.
+        (
+            [["Isle", "Sheep", None], [None, 2020, 2021], ["Noss", 3, 4], ["Fair", 5, 6]],
+            "Isle: Noss; Sheep 2020: 3; Sheep 2021: 4\nIsle: Fair; Sheep 2020: 5; Sheep 2021: 6",
+        ),
+    ],
+)
+def test_which_rows_name_the_columns(rows: list[list[Any]], said: str) -> None:
+    assert [p.text for p in cut(book_of(*rows))] == [said]
 
 
 def test_struck_out_cells_are_left_out() -> None:
