@@ -25,6 +25,10 @@ BOLD = 7
 """Level of a bold line that is a heading: below all others."""
 TERM = 8
 """Level of the name of a list or definition: below all headings."""
+LONG = 60
+"""A list or table of this many words is likely to be cut, so its pieces need its name."""
+LONGEST_NAME = 200
+"""Maximum characters of an introduction that becomes a heading."""
 _MOST_NAME = 300
 """Characters of a title or heading."""
 _NUMBER = re.compile(r"^\s*\d+(?:\.\d+)*\.?\s+")

@@ -200,17 +200,17 @@ def _without_invisible(document: Document) -> Document:
     for text in {part.text for part in document.parts}:
         texts[text], count = INVISIBLE.subn(" ", text)
         found += count
+    without = partial(INVISIBLE.sub, "")
     parts = tuple(
         replace(
             part,
             text=texts[part.text],
-            title=INVISIBLE.sub("", part.title),
-            headings=tuple(INVISIBLE.sub("", name) for name in part.headings),
-            location=INVISIBLE.sub("", part.location),
+            title=without(part.title),
+            headings=tuple(map(without, part.headings)),
+            location=without(part.location),
         )
         for part in document.parts
     )
     told = f"{found} invisible characters (tags, or controls of direction) in it were blanked"
     problems = (*document.problems, told) if found else document.problems
-    title = INVISIBLE.sub("", document.title)
-    return replace(document, title=title, parts=parts, problems=problems)
+    return replace(document, title=without(document.title), parts=parts, problems=problems)

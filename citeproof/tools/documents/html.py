@@ -24,8 +24,6 @@ _OPEN = re.compile(
     r"<(?P<tag>script|style|title|textarea)\b[^<>]*(?<!/)>|(?P<comment><!--)", re.IGNORECASE
 )
 """Tags and comments whose content, up to their end, is not text."""
-_OUTSIDE_LINKS = f"//text()[not(ancestor::a or {' or '.join(f'ancestor::{tag}' for tag in CODE)})]"
-"""Tables of contents consist of links."""
 _MOST = 100
 """Words that are left out without a report; more are reported if they are over half the page."""
 
@@ -89,7 +87,17 @@ def _unclosed(markup: str) -> tuple[str, ...]:
 
 def _left_out(page: Any, text: str) -> tuple[str, ...]:
     """Report a page that loses more than half of its words outside of links."""
-    there = page.xpath(_OUTSIDE_LINKS, smart_strings=False)
+    from lxml import etree
+
+    there: list[str] = []
+    walk = etree.iterwalk(page, events=("start", "end"))
+    for event, tag in walk:
+        if event == "end":
+            there.append(tag.tail or "")
+        elif tag.tag == "a" or tag.tag in CODE:  # tables of contents consist of links
+            walk.skip_subtree()
+        else:
+            there.append(tag.text or "")
     words = len("".join(there).split())  # tags may divide words
     left = words - len(text.split())
     if left <= max(_MOST, words / 2):

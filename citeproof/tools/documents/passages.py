@@ -149,12 +149,9 @@ def _leaning_together(text: str, spans: Sequence[Span], most: int) -> Iterator[S
 def _leans(text: str, held: Span, span: Span, most: int) -> bool:
     if not words(text[span.start : span.end]):
         return True
-    in_line = "\n" not in text[held.end : span.start]
-    return (
-        in_line
-        and _LEANING.match(text, span.start, span.end) is not None
-        and len(words(text[held.start : span.end])) <= most
-    )
+    if "\n" in text[held.end : span.start] or not _LEANING.match(text, span.start, span.end):
+        return False
+    return len(words(text[held.start : span.end])) <= most
 
 
 def _lists_together(text: str, spans: Sequence[Span], most: int) -> Iterator[Span]:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from citeproof.tools.documents.base import BOLD, TERM, Heading, name_of_bold
+from citeproof.tools.documents.base import BOLD, LONG, LONGEST_NAME, TERM, Heading, name_of_bold
 from citeproof.tools.documents.letters import SOFT
 from citeproof.tools.documents.tables import Grid
 
-_LONG = 60
-"""A list or table of this many words is likely to be cut, so its pieces need its name."""
 _LONGEST_TERM = 100
-_LONGEST_NAME = 200
-"""Maximum characters of an introduction that becomes a heading."""
 
 
 class Pieces:
@@ -113,13 +109,13 @@ class Pieces:
             short to be cut.
         """
         count, (start, name) = len(self._headings), self._introduction()
-        if start is None or not 0 < len(name) <= _LONGEST_NAME:
+        if start is None or not 0 < len(name) <= LONGEST_NAME:
             return lambda: None
         self._headings.append((start, start, TERM + depth, name.rstrip(":")))
         begin = self.place
 
         def end() -> None:
-            if len(self.since(begin).split()) < _LONG:
+            if len(self.since(begin).split()) < LONG:
                 del self._headings[count:]
             else:
                 self.term(self.place, "", depth)
@@ -144,7 +140,7 @@ class Pieces:
         said = text.rstrip()
         if not said.endswith(":") and not said.startswith(("Table ", "Tabelle ", "Tableau ")):
             return None, ""
-        if said.startswith("Tab") and len(said) > _LONGEST_NAME:
+        if said.startswith("Tab") and len(said) > LONGEST_NAME:
             return None, ""
         return self._length - len(text), " ".join(said.split())
 

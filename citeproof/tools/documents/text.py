@@ -6,7 +6,15 @@ import re
 from itertools import accumulate
 from pathlib import Path
 
-from citeproof.tools.documents.base import TERM, Document, Heading, outlined, sections
+from citeproof.tools.documents.base import (
+    LONG,
+    LONGEST_NAME,
+    TERM,
+    Document,
+    Heading,
+    outlined,
+    sections,
+)
 from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.pipe_tables import write_out_tables
 from citeproof.tools.sentences import LIST_ITEM, words
@@ -32,9 +40,6 @@ _ADORNED = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
 _ROLE = re.compile(
     r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^>`]*>)?`|`{1,2}([^`<]+?)(?:\s*<[^>`]*>)?`{1,2}_{0,2}"
 )
-_LONG = 60
-"""A list of this many words is likely to be cut."""
-_MOST_NAME = 200
 _BLANKS = re.compile(r"[*`_]")
 
 
@@ -175,8 +180,10 @@ def list_names(text: str) -> list[Heading]:
             end = _list_end(lines, first)
             if end > first:
                 begin = _paragraph(lines, number)
-                name = _name(" ".join(lines[begin : number + 1]))
-                if len(words(text[starts[first] : starts[end]])) >= _LONG and name:
+                name = _BLANKS.sub("", " ".join(lines[begin : number + 1]))
+                name = " ".join(name.split()).rstrip(":")
+                is_long = len(words(text[starts[first] : starts[end]])) >= LONG
+                if is_long and 0 < len(name) <= LONGEST_NAME:
                     headings.append((starts[begin], starts[begin], TERM, name))
                     headings.append((starts[end], starts[end], TERM, ""))
                 number = end
@@ -215,8 +222,3 @@ def _paragraph(lines: list[str], number: int) -> int:
     while first and number - first < 3 and lines[first - 1].strip():
         first -= 1
     return first if not first or not lines[first - 1].strip() else number
-
-
-def _name(text: str) -> str:
-    plain = " ".join(_BLANKS.sub("", text).split()).rstrip(":")
-    return plain if len(plain) <= _MOST_NAME else ""

@@ -27,7 +27,7 @@ class _Level(NamedTuple):
 class Numbers:
     """Counts numbered paragraphs in the order of the document."""
 
-    def __init__(self, numbering: Any = None, styles: Any = None) -> None:
+    def __init__(self, numbering: Any, styles: Any) -> None:
         """Take the roots of the parts `numbering` and `styles`, or None for those that lack."""
         self._styles = by_id(styles, "style", "styleId")
         lists = by_id(numbering, "num", "numId")

@@ -62,23 +62,12 @@ def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
             used.sources.append(source)
             return used.result
 
-    modules: dict[str, dict[str, Any]] = {
-        "docling": {},
-        "docling.datamodel": {},
-        "docling.datamodel.base_models": {
-            "DocumentStream": SimpleNamespace,
-            "InputFormat": SimpleNamespace(PDF="pdf"),
-        },
-        "docling.datamodel.pipeline_options": {"PdfPipelineOptions": SimpleNamespace},
-        "docling.document_converter": {
-            "DocumentConverter": Converter,
-            "PdfFormatOption": SimpleNamespace,
-        },
-    }
-    for name, members in modules.items():
-        module = ModuleType(name)
-        vars(module).update(members)
-        monkeypatch.setitem(sys.modules, name, module)
+    module: Any = ModuleType("docling")
+    module.DocumentConverter, module.InputFormat = Converter, SimpleNamespace(PDF="pdf")
+    module.DocumentStream = module.PdfPipelineOptions = module.PdfFormatOption = SimpleNamespace
+    names = ["", ".datamodel", ".datamodel.base_models", ".datamodel.pipeline_options"]
+    for name in (*names, ".document_converter"):
+        monkeypatch.setitem(sys.modules, f"docling{name}", module)
     docling_pdf._converter.cache_clear()
     yield used
     docling_pdf._converter.cache_clear()
@@ -254,8 +243,7 @@ def test_a_process_of_its_own_reads_with_it() -> None:
 def test_another_reader_reads_pdf_files_anew(
     package: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "documents"
-    folder.mkdir()
+    (folder := tmp_path / "documents").mkdir()
     (folder / "a.md").write_text("# Isles\n\nNorth.")
     (folder / "isles.pdf").write_bytes(TWO_PAGES)
     monkeypatch.setattr("citeproof.tools.documents.sources.read_safely", parse)

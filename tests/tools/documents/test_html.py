@@ -147,16 +147,30 @@ def test_links_that_continue_a_sentence_are_read() -> None:
     assert text(f"<p>On this page:</p><ul>{links}</ul><p>Yes.</p>") == "On this page:\n\nYes."
 
 
-def test_a_button_in_a_heading_is_the_heading_of_what_it_unfolds() -> None:
-    (passage,) = passages(
-        "<h1>Oil</h1><h2><button>Does it smell?</button></h2><p>Yes.</p><button>Go</button>"
-    )
-    assert (passage.title, passage.text) == ("Oil – Does it smell?", "Yes.")
-
-
-def test_headings_of_notes_head_no_section() -> None:
-    (passage,) = passages("<h1>Oil</h1><p>It burns.</p><h3>Tip</h3><p>Filter it.</p>")
-    assert (passage.title, passage.text) == ("Oil", "It burns.\n\nTip\n\nFilter it.")
+@pytest.mark.parametrize(
+    ("markup", "title", "said"),
+    [
+        (  # a button in a heading is the heading of what it unfolds
+            "<h1>Oil</h1><h2><button>Is it?</button></h2><p>Yes.</p><button>Go</button>",
+            "Oil – Is it?",
+            "Yes.",
+        ),
+        (  # the heading of a note begins no section
+            "<h1>Oil</h1><p>It burns.</p><h3>Tip</h3><p>Filter it.</p>",
+            "Oil",
+            "It burns.\n\nTip\n\nFilter it.",
+        ),
+        # A heading does not say the title again.
+        ("<title>Oil</title><h1>Oil</h1><p>It burns.", "Oil", "It burns."),
+        ("<title>OIL  </title><h1>Oil</h1><p>It burns.", "OIL", "It burns."),
+        ("<title>Oil – A manual</title><h1>Oil</h1><p>It burns.", "Oil – A manual", "It burns."),
+        # A page may leave out where its head ends.
+        ("<html><head><title>Oil</title><body><p>It burns.</body>", "Oil", "It burns."),
+        ("<html><title>Oil</title><body><p>It burns.</body>", "Oil", "It burns."),
+    ],
+)
+def test_headings_and_titles(markup: str, title: str, said: str) -> None:
+    assert [(p.title, p.text) for p in passages(markup)] == [(title, said)]
 
 
 def test_bold_paragraphs_head_the_sections_of_a_page() -> None:
@@ -173,12 +187,6 @@ def test_bold_paragraphs_head_the_sections_of_a_page() -> None:
     below = [p.title.partition(" – ")[2] for p in found]
     assert list(dict.fromkeys(below)) == ["", "How long does oil keep?", "May I mix oils?"]
     assert not below[-1]
-
-
-@pytest.mark.parametrize("title", ["Oil", "Oil — The keeper's manual", "OIL  "])
-def test_a_title_is_not_said_twice(title: str) -> None:
-    (passage,) = passages(f"<title>{title}</title><h1>Oil</h1><p>It burns.</p>")
-    assert passage.title == title.strip()
 
 
 @pytest.mark.parametrize(
@@ -271,12 +279,6 @@ def test_a_guessed_encoding_is_told() -> None:
     declared = read(f'<meta charset="latin1">{said}–'.encode("cp1252"))
     assert declared.problems == ()
     assert "mañana" in declared.parts[0].text
-
-
-@pytest.mark.parametrize("head", ["<head><title>Keepers</title>", "<title>Keepers</title>"])
-def test_a_page_may_leave_out_where_its_head_ends(head: str) -> None:
-    found = passages(f"<html>{head}<body><p>Anna kept the light.</body>")
-    assert [(p.title, p.text) for p in found] == [("Keepers", "Anna kept the light.")]
 
 
 def test_a_page_that_reads_as_less_than_half_of_its_words_says_so() -> None:

@@ -46,6 +46,10 @@ def test_pages_are_parts() -> None:
         ("It snowed in June.", 3, "report"),
     ]
     assert read.problems == ("no text on page 2: blank, or a scan that needs text recognition",)
+    assert [[p.text[box.start : box.end] for box in p.boxes] for p in cut(read)] == [
+        ["It rained in May."],
+        ["It snowed in June."],
+    ]
 
 
 def test_each_line_has_its_box_and_each_sentence_its_part_of_it() -> None:
@@ -59,11 +63,6 @@ def test_each_line_has_its_box_and_each_sentence_its_part_of_it() -> None:
     assert right < begun < end
     assert again == pytest.approx(left, abs=0.005)
     assert second - first == pytest.approx(16 / 792, abs=0.005)
-
-
-def test_passages_carry_boxes_with_offsets_into_their_text() -> None:
-    [passage] = cut(document(pdf("It rained in May.")))
-    assert [passage.text[box.start : box.end] for box in passage.boxes] == [passage.text]
 
 
 @pytest.mark.parametrize("by_row", [True, False])

@@ -142,21 +142,20 @@ def test_redirects_are_followed_where_the_rules_allow(site: Site) -> None:
     assert crawled == {"/docs/": "read", "/docs/out": "left out"}
 
 
-@pytest.mark.parametrize("chunked", [False, True])
-def test_a_page_that_is_too_large_is_refused(
-    site: Site, chunked: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("limit", "value", "chunked", "why"),
+    [
+        ("MOST_BYTES", 1000, False, "larger than"),
+        ("MOST_BYTES", 1000, True, "larger than"),
+        ("_SECONDS", 0.0, False, "takes longer than"),
+    ],
+)
+def test_a_page_beyond_a_limit_is_refused(
+    site: Site, monkeypatch: pytest.MonkeyPatch, limit: str, value: float, chunked: bool, why: str
 ) -> None:
-    monkeypatch.setattr(fetch, "MOST_BYTES", 1000)
+    monkeypatch.setattr(fetch, limit, value)
     site.answers["/"] = Answer(b"x" * 2000, "text/plain", chunked=chunked)
-    assert "larger than" in one(site.url).why
-
-
-def test_a_page_that_takes_too_long_is_given_up(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fetch, "_SECONDS", 0.0)
-    site.page("/", "Start.")
-    assert "takes longer than" in one(site.url).why
+    assert why in one(site.url).why
 
 
 def test_what_is_not_there_is_gone_and_other_trouble_is_not(site: Site) -> None:
