@@ -71,11 +71,12 @@ def workbook(rows: str, **more: str) -> bytes:
 
 
 def test_raised_digits_and_struck_out_text_of_opendocument() -> None:
-    styles = (
-        '<style:style style:name="Up" style:family="text">'
-        '<style:text-properties style:text-position="super 58%"/></style:style>'
-        '<style:style style:name="Old" style:family="text">'
-        '<style:text-properties style:text-line-through-style="solid"/></style:style>'
+    styles = "".join(
+        f'<style:style style:name="{name}"><style:text-properties style:{own}/></style:style>'
+        for name, own in (
+            ("Up", 'text-position="super 58%"'),
+            ("Old", 'text-line-through-style="solid"'),
+        )
     )
     said = (
         '<office:text><text:p>10<text:span text:style-name="Up">6</text:span>'

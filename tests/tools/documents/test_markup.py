@@ -19,18 +19,40 @@ def titles(text: str, name: str) -> list[str]:
     return list(dict.fromkeys(p.title for p in passages(text, name)))
 
 
-def test_headings_of_plain_text_are_underlined_or_numbered() -> None:
-    text = (
-        f"The Lamp\n========\n\n{STORY}\n\n2. Oil\n\n{STORY}\n\n2.1 Whale oil\n\n{STORY}\n\n"
-        f"Chapter 3: The wick.\n\n{STORY}\n\nLamps\n-----\n\n{STORY}\n"
-    )
-    assert titles(text, "a.txt") == [
-        "The Lamp",
-        "The Lamp – 2. Oil",
-        "The Lamp – 2. Oil – 2.1 Whale oil",
-        "The Lamp – Chapter 3: The wick.",
-        "The Lamp – Chapter 3: The wick. – Lamps",
-    ]
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        (
+            "a.txt",
+            f"The Lamp\n========\n\n{STORY}\n\n2. Oil\n\n{STORY}\n\n2.1 Whale oil\n\n{STORY}\n\n"
+            f"Chapter 3: The wick.\n\n{STORY}\n\nLamps\n-----\n\n{STORY}\n",
+            [
+                "The Lamp",
+                "The Lamp – 2. Oil",
+                "The Lamp – 2. Oil – 2.1 Whale oil",
+                "The Lamp – Chapter 3: The wick.",
+                "The Lamp – Chapter 3: The wick. – Lamps",
+            ],
+        ),
+        (
+            "oil.txt",  # a manual page, with lines in capitals
+            f"OIL(1)\n\nNAME\n     oil\n\nSEE ALSO & MORE\n     {STORY}\n     A mode is one of:\n\n"
+            + "           •   A mode is for the keeper.\n" * 3
+            + f"\n     {STORY}\n\n     OPTIONS\n     {STORY}\n\nEND USE\n\n{STORY}"
+            "\n\nGO.\n\nHALT\n\n",
+            ["OIL(1) – NAME", "OIL(1) – SEE ALSO & MORE", "OIL(1) – END USE"],
+        ),
+        (
+            "a.rst",  # the order of the marks gives the levels
+            f"====\nLamp\n====\n\n{STORY}\n\nThe ``oil``\n----------\n\n{STORY}\n\n"
+            f"Kinds\n~~~~~\n\n{STORY}\n\nWick\n----\n\n{STORY}\n\n"
+            "====  ====\na     b\n====  ====\n",
+            ["Lamp", "Lamp – The oil", "Lamp – The oil – Kinds", "Lamp – Wick"],
+        ),
+    ],
+)
+def test_headings_of_unparsed_text(name: str, text: str, found: list[str]) -> None:
+    assert titles(text, name) == found
 
 
 @pytest.mark.parametrize(
@@ -71,21 +93,6 @@ def test_the_words_that_a_manual_page_cuts_are_joined() -> None:
     page = "The op\u2010\n     tion -l is well-\n     known in Saint\u2010\n     Malo."
     [passage] = passages(page, "oil.txt")
     assert passage.text == "The option -l is well-\n     known in Saint\u2010\n     Malo."
-
-
-def test_lines_in_capitals_head_the_sections_of_a_manual_page() -> None:
-    indented = f"     {STORY}"
-    items = "\n".join(f"           •   Mode {n} is for the keeper." for n in range(3))
-    page = (
-        f"OIL(1)\n\nNAME\n     oil\n\nSEE ALSO & MORE\n{indented}\n     A mode is one of:\n\n"
-        f"{items}\n\n{indented}\n\n     OPTIONS\n{indented}\n\nEND USE\n\n{STORY}\n\n"
-        "GO.\n\nHALT\n\n"
-    )
-    assert titles(page, "oil.txt") == [
-        "OIL(1) – NAME",
-        "OIL(1) – SEE ALSO & MORE",
-        "OIL(1) – END USE",
-    ]
 
 
 @pytest.mark.parametrize("name", ["a.md", "a.txt", "a.rst"])
@@ -243,40 +250,13 @@ def test_a_heading_of_a_thousand_characters_is_cut(name: str, top: str) -> None:
     assert all(200 < len(p.title) <= 301 and p.title.endswith("…") for p in found)
 
 
-def test_restructuredtext_has_its_levels_by_the_order_of_their_marks() -> None:
-    text = (
-        f"====\nLamp\n====\n\n{STORY}\n\nThe ``oil``\n----------\n\n{STORY}\n\n"
-        f"Kinds\n~~~~~\n\n{STORY}\n\nWick\n----\n\n{STORY}\n\n====  ====\na     b\n====  ====\n"
-    )
-    assert titles(text, "a.rst") == [
-        "Lamp",
-        "Lamp – The oil",
-        "Lamp – The oil – Kinds",
-        "Lamp – Wick",
-    ]
-
-
 def test_a_notebook_has_text_code_and_what_was_printed_or_failed() -> None:
+    failed = {"ename": "ZeroDivisionError", "evalue": "division by zero", "traceback": ["at"]}
     cells = [
         {"cell_type": "raw", "source": "---\ntitle: Log\n---"},
         {"cell_type": "markdown", "source": ["# Lamps\n", "It is lit."]},
-        {
-            "cell_type": "code",
-            "source": "print(40 + 2)",
-            "outputs": [{"output_type": "stream", "text": ["42\n"]}],
-        },
-        {
-            "cell_type": "code",
-            "source": "1 / 0",
-            "outputs": [
-                {
-                    "output_type": "error",
-                    "ename": "ZeroDivisionError",
-                    "evalue": "division by zero",
-                    "traceback": ["Traceback"],
-                }
-            ],
-        },
+        {"cell_type": "code", "source": "print(40 + 2)", "outputs": [{"text": ["42\n"]}]},
+        {"cell_type": "code", "source": "1 / 0", "outputs": [failed]},
     ]
     [passage] = passages(json.dumps({"cells": cells}), "a.ipynb")
     assert passage.title == "Log – Lamps"
