@@ -123,16 +123,20 @@ def _refused(path: Path, taken: str) -> DocumentError:
     return unusable(path, f"reading it takes {taken}", _FIX)
 
 
-@lru_cache(maxsize=2)
-def _shared(settings: DocumentSettings | None) -> Sandbox:
-    """Return the process for docling, or without settings the one for all other readers."""
-    # Docling's models take minutes, and much address space on a GPU.
-    sandbox = Sandbox(0, 4 * 3600, 3600.0, settings) if settings else Sandbox()
+_shared = Sandbox()
+atexit.register(_shared.close)
+
+
+@lru_cache(maxsize=1)
+def _with_models(settings: DocumentSettings) -> Sandbox:
+    """Return the process for docling, whose models take minutes and much address space on a GPU."""
+    sandbox = Sandbox(0, 4 * 3600, 3600.0, settings)
     atexit.register(sandbox.close)
     return sandbox
 
 
 def read_safely(data: bytes, path: Path, settings: DocumentSettings | None = None) -> Document:
     """Parse a document like `Sandbox.parse`, in a process that all callers share."""
-    is_slow = settings is not None and settings.pdf == "docling" and path.suffix.lower() == ".pdf"
-    return _shared(settings if is_slow else None).parse(data, path)
+    if settings is not None and settings.pdf == "docling" and path.suffix.lower() == ".pdf":
+        return _with_models(settings).parse(data, path)
+    return _shared.parse(data, path)
