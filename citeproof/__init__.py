@@ -68,11 +68,11 @@ if TYPE_CHECKING:
     from citeproof.tools.retrieval.cross_encoder_reranker import (
         CrossEncoderReranker as CrossEncoderReranker,
     )
-    from citeproof.tools.retrieval.hyde import HyDERetriever as HyDERetriever
-    from citeproof.tools.retrieval.lamer import LAMERRetriever as LAMERRetriever
     from citeproof.tools.retrieval.llatrieval_retriever import (
         LLatrievalRetriever as LLatrievalRetriever,
     )
+    from citeproof.tools.retrieval.made_up_queries import HyDERetriever as HyDERetriever
+    from citeproof.tools.retrieval.made_up_queries import LAMERRetriever as LAMERRetriever
     from citeproof.tools.retrieval.oracle import oracle_passages as oracle_passages
     from citeproof.tools.retrieval.oracle import (
         oracle_passages_for_claims as oracle_passages_for_claims,
@@ -99,8 +99,7 @@ _HOMES = {
     "tools.checking.check": ["check"],
     "tools.retrieval.cross_encoder_reranker": ["CrossEncoderReranker"],
     "tools.entailment": ["Entailment", "Pair"],
-    "tools.retrieval.hyde": ["HyDERetriever"],
-    "tools.retrieval.lamer": ["LAMERRetriever"],
+    "tools.retrieval.made_up_queries": ["HyDERetriever", "LAMERRetriever"],
     "tools.retrieval.llatrieval_retriever": ["LLatrievalRetriever"],
     "tools.llm.model": ["LLM"],
     "tools.retrieval.oracle": ["oracle_passages", "oracle_passages_for_claims"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -14,6 +14,7 @@ import httpx
 from citeproof.errors import ModelError, ModelOutageError
 from citeproof.guard import LOOPBACK
 from citeproof.runtime.background import submit
+from citeproof.runtime.gather import together
 from citeproof.settings import ServedSettings
 from citeproof.tools.llm.retries import is_transient, retry, scrub
 from citeproof.tools.transport import BadReplyError, cap, content_type, read_json, without_secrets
@@ -33,6 +34,7 @@ _MOST_CHARACTERS = 200_000
 """Most characters of a request. Servers limit its bytes; `citeproof serve` allows a million."""
 
 T = TypeVar("T")
+Found = TypeVar("Found")
 
 
 def in_requests(texts: Iterable[T], most: int, length: Callable[[T], int]) -> Iterator[list[T]]:
@@ -90,41 +92,47 @@ class ModelServer:
     def get(self, url: str) -> Any:
         """Return the JSON at an address.
 
-        Makes a single attempt, since it is called while a program starts.
-
-        Raises:
-            ModelError: The server cannot be reached, or does not return JSON.
+        Makes a single attempt, since it is called while a program starts. Raises what `ask` does.
         """
         return submit(self._ask(url, None, 0)).result()
 
-    def post(self, url: str, bodies: Sequence[Any], *, retries: int | None = None) -> list[Any]:
-        """Post each body and return the JSON replies in order, with at most `at_once` in flight.
+    def ask(
+        self,
+        url: str,
+        parts: Sequence[Sequence[T]],
+        body: Callable[[Sequence[T]], Any],
+        read: Callable[[Any], list[Found]],
+        what: str,
+        retries: int | None = None,
+    ) -> list[Found]:
+        """Post each part of some texts, and return what `read` finds in the replies, in order.
 
-        Args:
-            url: The address to post to.
-            bodies: Request bodies, as JSON values.
-            retries: Further attempts; defaults to the settings.
+        At most `at_once` requests are in flight. The number of further attempts defaults to the
+        settings.
 
         Raises:
             ModelOutageError: A request gets no answer.
-            ModelError: A request is refused, or its reply is not JSON.
+            ModelError: A request is refused, or its reply has not one of `what` for each text.
         """
         more = self._settings.retries if retries is None else retries
-
-        async def ask_all() -> list[Any]:
-            asking = [asyncio.create_task(self._ask(url, body, more)) for body in bodies]
-            try:
-                return list(await asyncio.gather(*asking))
-            finally:  # if one fails, the others are useless
-                for task in asking:
-                    task.cancel()
-
-        waiting = submit(ask_all())
+        jobs = [partial(self._ask, url, body(part), more) for part in parts]
+        waiting = submit(together(jobs, len(jobs)))  # each waits for its turn at the server
         try:
-            return waiting.result()
+            replies = waiting.result()
         except BaseException:
             waiting.cancel()
             raise
+        found: list[Found] = []
+        for part, reply in zip(parts, replies, strict=True):
+            try:
+                some = read(reply)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                shown = f"{type(error).__name__}: {error}"
+                raise self.refuse(f"its reply holds no {what} ({shown})") from error
+            if len(some) != len(part):
+                raise self.refuse(f"it gave {len(some)} {what} for {len(part)} texts")
+            found += some
+        return found
 
     def refuse(self, why: str, fix: str = "") -> ModelError:
         """Return the error for a server that lacks a model or sends a bad reply."""

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from citeproof.tools.sentences import words
 
-__all__ = ["Overlap", "rouge_2"]
-
 _PART = re.compile(r"[^\W_]+")
 
 

@@ -102,6 +102,11 @@ def split(text: str) -> list[Span]:
     return spans
 
 
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, without surrounding space."""
+    return [text[span.start : span.end] for span in split(text)]
+
+
 def words(text: str) -> list[str]:
     """Return the words of `text` in order, with their case but without punctuation."""
     return _WORD.findall(text)

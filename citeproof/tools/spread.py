@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
 
 from langchain_core.embeddings import Embeddings
 
@@ -66,13 +65,6 @@ class SpreadEntailment:
         return await asyncio.wrap_future(self._actors.submit(_mark, pair))
 
 
-class _About(NamedTuple):
-    name: str
-    threshold: float
-    reads_many: bool
-    marks: bool
-
-
 async def _embed(model: Embeddings | None, texts: list[str]) -> list[list[float]]:
     assert model is not None, "its name is empty"
     return embed_texts(model, texts)
@@ -83,9 +75,9 @@ def _embed_queries(model: Embeddings | None, texts: list[str]) -> list[list[floa
     return embed_queries(model, texts)
 
 
-def _describe(model: Entailment) -> _About:
+def _describe(model: Entailment) -> tuple[str, float, bool, bool]:
     marks = getattr(model, "spans", None) is not None
-    return _About(model.name, model.threshold, getattr(model, "reads_many", False), marks)
+    return model.name, model.threshold, getattr(model, "reads_many", False), marks
 
 
 def _score(model: Entailment, pairs: list[Pair]) -> Awaitable[list[float]]:

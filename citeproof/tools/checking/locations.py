@@ -22,15 +22,10 @@ _CLOSING = re.compile(
 
 
 def locate(text: str, sentences: Sequence[str]) -> list[Span | None]:
-    """Locate each sentence in a text, including its marks and full stop.
+    """Locate each sentence that `check` found in a text, including its marks and full stop.
 
-    Args:
-        text: The Markdown that `check` read.
-        sentences: The sentences that `check` found in it, in order.
-
-    Returns:
-        A span for each sentence (`text[start:end]`), or None if it is not found. The sentence of a
-        table row also contains the column names, so its span is the whole line.
+    None stands for one that is not found. The sentence of a table row also contains the column
+    names, so its span is the whole line.
     """
     written, places = words(text), starts(text)
     known = [word.casefold() for word in written]

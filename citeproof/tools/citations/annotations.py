@@ -23,9 +23,7 @@ def annotate(message: AIMessage, report: CheckReport) -> AIMessage:
     `non_standard_annotation`, so that no reader takes it for cited. Its `value` holds place,
     `verdict` and `score`, and under `against` the passages that contradict the sentence.
 
-    Args:
-        message: Its content becomes standard content blocks; its id stays.
-        report: The check of its `text`.
+    The message's content becomes standard content blocks; its id stays.
     """
     spans = locate(message.text, [sentence.text for sentence in report.sentences])
     found = [

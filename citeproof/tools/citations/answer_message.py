@@ -77,13 +77,10 @@ def _places(answer: Answer) -> Iterator[tuple[Claim, int, int]]:
 def annotate_passage(
     passage: Passage, sentence: str, place: tuple[int, int], **extras: Any
 ) -> Citation:
-    """Return LangChain's citation of a passage.
+    """Return LangChain's citation of a passage, with further fields.
 
-    Args:
-        passage: The cited passage.
-        sentence: The sentence of the passage that proves the claim; if empty, all of it is cited.
-        place: Start and end of the claim in the message's text.
-        extras: Further fields, besides the passage's id and source.
+    It cites the sentence that proves the claim; if that is empty, the whole passage. The place is
+    the claim's start and end in the message's text.
     """
     return create_citation(
         url=passage.source if "://" in passage.source else None,

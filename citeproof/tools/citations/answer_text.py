@@ -29,10 +29,8 @@ def citing_instruction(
 ) -> tuple[str, dict[str, Any] | None]:
     """Return the end of the task's sentence, which says how to cite, and the schema, if any.
 
-    Args:
-        llm: Whether it writes marks or JSON depends on its `answers_in_json`.
-        numbers: The numbers of the passages.
-        empty: Whether an answer may have no sentences.
+    Whether the model writes marks or JSON depends on its `answers_in_json`. `empty` says whether an
+    answer may have no sentences.
     """
     numbered = ", ".join(map(str, sorted(numbers)))
     if llm.answers_in_json:
@@ -69,10 +67,7 @@ def piece_teller() -> Callable[[str], None]:
 def read_claims(reply: str, passages: Mapping[int, Passage], form: AnyForm) -> list[Claim]:
     """Read the claims of a reply, in order; drops citations of numbers without a passage.
 
-    Args:
-        reply: The answer with its marks, and nothing else.
-        passages: Number → passage.
-        form: Decides how many citations count: the first for names in a list, else the first three.
+    Of each name in a list only the first citation counts, of anything else the first three.
     """
     read = {"prose": _read_prose, "list": read_marked_list, "short": read_marked_name}[form]
     most = 1 if form == "list" else _MOST
@@ -87,13 +82,7 @@ def _read_prose(reply: str) -> list[MarkedSentence]:
 
 
 def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage]) -> Claim:
-    """Return a claim that nothing has checked.
-
-    Args:
-        text: The claim, without citation marks.
-        numbers: The passages that it cites; each is a key of `passages`.
-        passages: Number → passage.
-    """
+    """Return a claim that nothing has checked; each number that it cites is a key of `passages`."""
     return Claim(
         text=text,
         citations=cite({number: passages[number] for number in numbers}, text),

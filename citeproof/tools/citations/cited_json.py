@@ -24,22 +24,14 @@ _BEGIN = re.compile(r"\s*(?:```(?:json)?)?\s*\{", re.IGNORECASE)
 
 
 def answer_schema(numbers: Collection[int], *, most: int, empty: bool = False) -> dict[str, Any]:
-    """Return the JSON schema of an answer.
+    """Return the JSON schema of an answer, each of whose sentences cites one to `most` numbers.
 
-    Args:
-        numbers: The numbers of the passages; no other number can be cited.
-        most: Most passages a sentence may cite.
-        empty: Whether an answer may have no sentences.
+    No other number can be cited. `empty` says whether an answer may have no sentences.
     """
-    passages = {
-        "type": "array",
-        "items": {"type": "integer", "enum": sorted(numbers)},
-        "minItems": 1,
-        "maxItems": most,
-    }
+    number = {"type": "integer", "enum": sorted(numbers)}
+    passages = _array(number, least=1, most=most)
     sentence = _object(sentence={"type": "string"}, passages=passages)
-    items = {"type": "array", "items": sentence, "maxItems": MOST_SENTENCES}
-    return _object(answer={**items, "minItems": 0 if empty else 1})
+    return _object(answer=_array(sentence, least=0 if empty else 1, most=MOST_SENTENCES))
 
 
 def answer_json(sentences: Iterable[MarkedSentence]) -> str:
@@ -87,6 +79,10 @@ def _numbers(item: dict[str, Any]) -> tuple[int, ...]:
     numbers = given if isinstance(given, list) else [given]
     found = (_NUMBER.fullmatch(str(n)) for n in numbers)  # "1" and "[1]" are numbers too
     return tuple(dict.fromkeys(int(own[1]) for own in found if own))
+
+
+def _array(items: dict[str, Any], *, least: int, most: int) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": least, "maxItems": most}
 
 
 def _object(**properties: Any) -> dict[str, Any]:

@@ -10,8 +10,6 @@ from citeproof.tools.citations.quotes import Quote, is_heading
 from citeproof.tools.sentences import split
 from citeproof.types import Passage
 
-__all__ = ["ItemList", "lists_in"]
-
 _LINE = re.compile(r"[^\n]*\n?")
 _ITEM = re.compile(r"[ \t]*(?:\d{1,3}[.)]|\([a-z\d]{1,2}\)|[a-z][.)]|[-*+•◦‣▪●–])\s+(?=\S)")
 _ENDS = re.compile(r"[.!?:;,…。：][\"'”’»)]*\Z")

@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from citeproof.tools.citations.marked_text import separate_marks
 from citeproof.tools.documents.passages import boxes_within
-from citeproof.tools.sentences import MARKS, UNSPACED, split, stems
+from citeproof.tools.sentences import MARKS, UNSPACED, sentences, split, stems
 from citeproof.types import Box, Citation, Claim, Passage
 
 FLAG, CONTRADICTED = "[unverified]", "[contradicted]"
@@ -107,9 +107,9 @@ def supporting_sentence(passage: Passage, claim: str) -> str:
     shared. For claims made from questions, this is the sentence with the answer for 90% on NQ and
     98% on SQuAD; with equal weights, for 82% and 98%.
     """
-    sentences = [passage.text[span.start : span.end].strip() for span in split(passage.text)]
+    said = sentences(passage.text)
     wanted, named = content(claim), content(passage.title)
-    shared = [content(sentence) & wanted for sentence in sentences]
+    shared = [content(sentence) & wanted for sentence in said]
     seen = Counter(stem for stems in shared for stem in stems)
 
     def weight(stem: str) -> float:
@@ -118,7 +118,7 @@ def supporting_sentence(passage: Passage, claim: str) -> str:
 
     weights = [sum(map(weight, stems)) for stems in shared]
     best = max(weights, default=0.0)
-    return sentences[weights.index(best)] if best > 0 else ""
+    return said[weights.index(best)] if best > 0 else ""
 
 
 def adds_nothing(claim: str, accepted: Sequence[str]) -> bool:

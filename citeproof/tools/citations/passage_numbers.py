@@ -45,11 +45,8 @@ def read_numbered(
     number, in the order in which `citeproof index` reads them, even if some cannot be read. Each
     further file or folder continues the numbers of the one before.
 
-    Args:
-        documents: Files and folders.
-        passage_words: Approximate number of words of a passage. An object of JSON lines is kept
-            whole up to four times as many.
-        settings: How documents are read.
+    A passage has about `passage_words` words; an object of JSON lines is kept whole up to four
+    times as many.
 
     Raises:
         InputError: There is no passage.

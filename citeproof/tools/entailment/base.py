@@ -35,10 +35,19 @@ class Score(float):
         return score
 
 
+def contradiction_of(score: float) -> float | None:
+    """Return the probability of contradiction; None if the model does not tell."""
+    return getattr(score, "contradiction", None)
+
+
 def contradicts(score: float) -> bool:
     """Whether the premise contradicts the hypothesis; False if the model does not tell."""
-    contradiction = getattr(score, "contradiction", None)
-    return contradiction is not None and contradiction >= 0.5
+    return (contradiction_of(score) or 0.0) >= 0.5
+
+
+def rescore(score: float, entailment: float) -> Score:
+    """Return a score with another probability of entailment, and the same of contradiction."""
+    return Score(entailment, contradiction_of(score))
 
 
 def halfway(threshold: float) -> float:
@@ -92,7 +101,7 @@ class Entailment(Protocol):
         """Return the probability of entailment of each pair, in order.
 
         Raises:
-            ModelError: The model cannot be loaded or reached.
+            ModelError: The model cannot be loaded or reached, or its scores cannot be used.
             ModelOutageError: A server or language model does not answer.
         """
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from citeproof.errors import StoreError
 from citeproof.runtime.events import PairsScored, emit
 from citeproof.runtime.meter import spend
-from citeproof.tools.entailment.base import Entailment, Pair, Score
+from citeproof.tools.entailment.base import Entailment, Pair, Score, contradiction_of
 from citeproof.tools.entailment.token_labels import UnsupportedSpan
 from citeproof.types import Usage
 
@@ -101,10 +101,7 @@ class _ScoreFile:
         return found
 
     def write(self, scores: dict[Pair, float]) -> None:
-        rows = [
-            (self._key(pair), score, getattr(score, "contradiction", None))
-            for pair, score in scores.items()
-        ]
+        rows = [(self._key(pair), score, contradiction_of(score)) for pair, score in scores.items()]
         with self._lock, self._open() as database:
             database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?, ?)", rows)
 

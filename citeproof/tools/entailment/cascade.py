@@ -11,7 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds, halfway, stretch
+from citeproof.tools.entailment.base import (
+    Entailment,
+    Pair,
+    Score,
+    blend_odds,
+    halfway,
+    rescore,
+    stretch,
+)
 from citeproof.tools.entailment.details import missing_code, missing_details
 from citeproof.tools.entailment.verbatim import is_verbatim
 
@@ -72,7 +80,9 @@ class Cascade:
     async def _scores(self, pairs: Sequence[Pair]) -> list[float]:
         """Return `scores` of hypotheses that are not sentences of their premises."""
         scores = [
-            _halve(score, self.threshold) if missing_code(pair.premise, pair.hypothesis) else score
+            rescore(score, min(score, self.threshold / 2))
+            if missing_code(pair.premise, pair.hypothesis)
+            else score
             for pair, score in zip(pairs, await self.first.scores(pairs), strict=True)
         ]
         low, high = self._band
@@ -85,15 +95,9 @@ class Cascade:
         if unsure:
             judged = await self._judge.scores([pairs[i] for i in unsure])
             for i, score in zip(unsure, judged, strict=True):
-                against = getattr(scores[i], "contradiction", None)
                 onto = stretch(score, self._judge.threshold, self.threshold)
                 *weights, constant = self._blend
                 both = blend_odds((scores[i], score), weights, constant)
                 surely = stretch(min(scores[i], onto), halfway(self.threshold), self.threshold)
-                scores[i] = Score(surely if i in lacking else both, against)
+                scores[i] = rescore(scores[i], surely if i in lacking else both)
         return scores
-
-
-def _halve(score: float, threshold: float) -> Score:
-    """Return the score, or half of the threshold if that is less."""
-    return Score(min(score, threshold / 2), getattr(score, "contradiction", None))

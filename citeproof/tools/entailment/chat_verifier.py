@@ -15,10 +15,11 @@ from citeproof.prompts import Prompt
 from citeproof.runtime.gather import together
 from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Pair
-from citeproof.tools.entailment.chunks import combine, sentences
+from citeproof.tools.entailment.chunks import combine
 from citeproof.tools.entailment.presets import Preset
 from citeproof.tools.llm.model import LLM
 from citeproof.tools.llm.replies import option_probabilities, scored_tokens
+from citeproof.tools.sentences import sentences
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -38,10 +39,7 @@ class ChatVerifier:
     a document of the chat template, so its server must pass on `chat_template_kwargs`, as vLLM
     does.
 
-    Args:
-        llm: The model, in the role `judge`.
-        preset: The preset of the model.
-        threshold: Scores from here on count as entailed; defaults to the preset's.
+    Scores from `threshold` on count as entailed; it defaults to the preset's.
     """
 
     def __init__(self, llm: LLM, preset: Preset, *, threshold: float | None = None) -> None:

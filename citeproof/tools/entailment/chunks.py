@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citeproof.tools.entailment.windows import windows
-from citeproof.tools.sentences import split
+from citeproof.tools.sentences import sentences
 
 _MARK = re.compile(r"\w+|[^\w\s]")
 
@@ -30,18 +30,10 @@ class Chunking:
     """`marks`: words and punctuation marks."""
 
 
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, without surrounding space."""
-    return [text[span.start : span.end] for span in split(text)]
-
-
 def cut(premise: str, how: Chunking | None, length: Callable[[str], int]) -> list[str]:
     """Cut a premise into chunks, in order; they do not overlap, and none is empty.
 
-    Args:
-        premise: The text to cut.
-        how: The way to cut; None keeps the premise whole.
-        length: Counts the tokens of a text.
+    `length` counts the tokens of a text.
     """
     if how is None:
         return [premise] if premise.strip() else []

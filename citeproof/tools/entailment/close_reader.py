@@ -16,9 +16,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
-from citeproof.tools.entailment.base import Entailment, Pair, Score, blend_odds
+from citeproof.tools.entailment.base import Entailment, Pair, blend_odds, rescore
 from citeproof.tools.entailment.rivals import find_rivals, subtract_lead
-from citeproof.tools.sentences import split
+from citeproof.tools.sentences import sentences
 
 _PASSAGE = re.compile(r"^(?=Title: )", re.MULTILINE)
 _FLOOR = 0.1
@@ -32,10 +32,7 @@ class CloseReader:
 
     An excerpt is a sentence, or two consecutive ones, under the title of its passage. If there are
     several passages, the best excerpts of each form one premise. Its score and the score of the
-    whole have the same weight.
-
-    Args:
-        first: Scores whole premises and excerpts.
+    whole have the same weight. `first` scores both.
     """
 
     def __init__(self, first: Entailment) -> None:
@@ -63,8 +60,7 @@ class CloseReader:
         closest = {i: _closest(cut, pairs[i].hypothesis, known) for i, cut in again.items()}
         known |= await self._read(closest.values())
         for i, excerpt in closest.items():
-            score = blend_odds((scores[i], known[excerpt]), (0.5, 0.5))
-            scores[i] = Score(score, getattr(scores[i], "contradiction", None))
+            scores[i] = rescore(scores[i], blend_odds((scores[i], known[excerpt]), (0.5, 0.5)))
         return await self._compare_rivals(pairs, scores)
 
     async def _compare_rivals(self, pairs: Sequence[Pair], scores: list[float]) -> list[float]:
@@ -77,7 +73,7 @@ class CloseReader:
         known = await self._read(chain((pairs[i] for i in rivals), *rivals.values()))
         for i, some in rivals.items():
             score = subtract_lead(scores[i], known[pairs[i]], [known[pair] for pair in some])
-            scores[i] = Score(score, getattr(scores[i], "contradiction", None))
+            scores[i] = rescore(scores[i], score)
         return scores
 
     async def _read(self, asked: Iterable[Pair]) -> dict[Pair, float]:
@@ -100,11 +96,7 @@ def name_close_reader(model: str) -> str:
 
 
 def excerpts(premise: str) -> list[list[str]]:
-    """Return the excerpts of each passage of a premise; none if no passage has more than one.
-
-    Args:
-        premise: Passages as `premise` in `base.py` joins them, or any text.
-    """
+    """Return the excerpts of each passage of a premise; none if no passage has more than one."""
     passages = [passage.strip() for passage in _PASSAGE.split(premise) if passage.strip()]
     cut = [list(_of_passage(passage)) for passage in passages]
     return cut if any(len(some) > 1 for some in cut) else []
@@ -113,7 +105,7 @@ def excerpts(premise: str) -> list[list[str]]:
 def _of_passage(passage: str) -> Iterator[str]:
     """Yield each sentence, and each two consecutive ones, under the title."""
     title, _, text = passage.partition("\n") if passage.startswith("Title: ") else ("", "", passage)
-    if not (said := [text[span.start : span.end] for span in split(text)]):
+    if not (said := sentences(text)):
         yield passage  # only a title
         return
     above = f"{title}\n" if title else ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from citeproof.errors import ModelError
@@ -45,9 +46,12 @@ class Classifier:
             ModelError: The server refuses, or sends something else.
         """
         parts = list(in_requests(texts, self.most, lambda text: sum(map(len, text))))
-        path, bodies = self._request(parts)
+        path = "/predict"
+        if self.kind == "vllm":
+            path = "/classify" if all(len(text) == 1 for text in texts) else "/score"
+        body = partial(self._body, path)
         try:
-            replies = self.server.post(f"{self.server.root}{path}", bodies)
+            return self.server.ask(f"{self.server.root}{path}", parts, body, self._read, "scores")
         except ModelError as error:
             if path == "/score":
                 error.fix += (
@@ -55,56 +59,39 @@ class Classifier:
                     "text-embeddings-inference, or `citeproof serve`."
                 )
             raise
-        found = []
-        for part, reply in zip(parts, replies, strict=True):
-            read = self._read(reply)
-            if len(read) != len(part):
-                raise self.server.refuse(f"it gave {len(read)} scores for {len(part)} texts")
-            found += read
-        return found
 
-    def _request(self, parts: Sequence[Sequence[Text]]) -> tuple[str, list[dict[str, Any]]]:
-        if self.kind != "vllm":
-            inputs = [[list(text) for text in part] for part in parts]
-            return "/predict", [{"inputs": own, "truncate": True} for own in inputs]
-        if all(len(text) == 1 for part in parts for text in part):
-            said = [{"model": self.model, "input": [text[0] for text in part]} for part in parts]
-            return "/classify", said
-        return "/score", [
-            {
-                "model": self.model,
-                "text_1": [text[0] for text in part],
-                "text_2": [text[-1] for text in part],
-            }
-            for part in parts
-        ]
+    def chance(self, chances: Mapping[int, float], output: int) -> float:
+        """Return the probability of an output; refuses a reply of `predict` that lacks it."""
+        if output not in chances:
+            raise self.server.refuse(f"it gave no probability of output {output}")
+        return chances[output]
+
+    def _body(self, path: str, texts: Sequence[Text]) -> dict[str, Any]:
+        if path == "/predict":
+            return {"inputs": [list(text) for text in texts], "truncate": True}
+        first = [text[0] for text in texts]
+        if path == "/classify":
+            return {"model": self.model, "input": first}
+        return {"model": self.model, "text_1": first, "text_2": [text[-1] for text in texts]}
 
     def _read(self, reply: Any) -> list[dict[int, float]]:
-        try:
-            if self.kind == "vllm":
-                ordered = sorted(reply["data"], key=lambda one: int(one["index"]))
-                rows = [one["probs"] if "probs" in one else [one["score"]] for one in ordered]
-                return [dict(enumerate(map(_chance, row))) for row in rows]
-            numbers = {label: number for number, label in self.labels.items()}
-            return [
-                {numbers[one["label"]]: _chance(one["score"]) for one in predictions}
-                for predictions in reply
-            ]
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            shown = f"{type(error).__name__}: {error}"
-            raise self.server.refuse(f"its reply holds no scores ({shown})") from error
+        if self.kind == "vllm":
+            ordered = sorted(reply["data"], key=lambda one: int(one["index"]))
+            rows = [one["probs"] if "probs" in one else [one["score"]] for one in ordered]
+            return [dict(enumerate(map(_chance, row))) for row in rows]
+        numbers = {label: number for number, label in self.labels.items()}
+        return [
+            {numbers[one["label"]]: _chance(one["score"]) for one in predictions}
+            for predictions in reply
+        ]
 
 
 def find_classifier(
     server: ModelServer, kind: Literal["auto", "citeproof", "tei", "vllm"], model: str, most: int
 ) -> Classifier:
-    """Find a classifier on a server, by asking the server what it has.
+    """Find a classifier by its name on a server, by asking the server what it has.
 
-    Args:
-        server: The server.
-        kind: The server's software; `auto` asks the server.
-        model: The classifier's name on the server.
-        most: Most texts of a request; 0 leaves it to the server.
+    `most` limits the texts of a request; 0 leaves the limit to the server.
 
     Raises:
         ModelOutageError: The server cannot be reached.

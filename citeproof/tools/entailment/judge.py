@@ -23,10 +23,8 @@ class Judge:
     Pairs of one premise are asked one after the other, so that only the hypothesis is new to the
     server's cache.
 
-    Args:
-        llm: The model that judges.
-        threshold: Scores from here on count as entailed; defaults to the one fitted for the
-            embedded model.
+    Scores from `threshold` on count as entailed; it defaults to the one fitted for the embedded
+    model.
     """
 
     reads_many = True

@@ -32,7 +32,7 @@ def entailment_index(labels: Mapping[int, str], model: str, wanted: str | None =
     last. A single output is entailment, whatever its name.
 
     Args:
-        labels: Output → label, `id2label` of the config.
+        labels: `id2label` of the config.
         model: The model's name, for errors.
         wanted: A label or an output's number, from `entailment.label`; overrides the names.
 

@@ -23,12 +23,11 @@ from citeproof.tools.entailment.close_reader import CloseReader
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.ensemble import Ensemble
 from citeproof.tools.entailment.judge import Judge
-from citeproof.tools.entailment.preset_model import PresetModel
 from citeproof.tools.entailment.presets import PRESETS, Preset, find_preset
 from citeproof.tools.entailment.remote import open_remote
 from citeproof.tools.entailment.risk import calibration_scores, choose_threshold
 from citeproof.tools.entailment.seq2seq import Seq2Seq
-from citeproof.tools.entailment.text_classifier import TextClassifier
+from citeproof.tools.entailment.text_classifier import PresetModel, TextClassifier
 from citeproof.tools.entailment.token_labels import TokenLabels
 from citeproof.tools.llm.chat_models import label
 
@@ -105,10 +104,6 @@ def open_answerability(settings: Settings, progress: Progress | None = None) -> 
 
     Its pairs are a text and `question_hypothesis(question)`. It shares the network of the
     entailment model, which is in memory only once.
-
-    Args:
-        settings: The settings of the run.
-        progress: Receives the progress of the embedded model's download.
     """
     wanted, models = settings.answerability, settings.models
     if wanted.model == "none" or (

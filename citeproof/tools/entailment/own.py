@@ -37,12 +37,7 @@ class OwnEntailment:
         return getattr(self.model, name)
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return the probability of entailment of each pair, in order.
-
-        Raises:
-            VerifierOutageError: The model cannot be reached.
-            ModelError: The model failed, or returned something other than a probability per pair.
-        """
+        """Return the probability of entailment of each pair, in order."""
         try:
             if hasattr(self.model, "scores"):
                 given = await _call(self.model.scores, pairs)
@@ -71,16 +66,13 @@ class OwnEntailment:
 
 
 def coerce_entailment(model: object) -> Entailment:
-    """Make an entailment model from anything that can serve as one.
+    """Make an entailment model from a function, or an object with `scores(pairs)`.
 
-    Citeproof's own models stay as they are: they need no check, and callers ask for their type.
-
-    Args:
-        model: An object with `scores(pairs)`, or a function of premise and hypothesis. A model
-            without a `threshold` has 0.5.
+    Citeproof's own models stay as they are: they need no check, and callers ask for their type. A
+    model without a `threshold` has 0.5.
 
     Raises:
-        SettingsError: The model is none of these.
+        SettingsError: The model is neither.
     """
     if inspect.isclass(model) or not callable(getattr(model, "scores", model)):
         what = model.__name__ if inspect.isclass(model) else f"A {type(model).__name__}"

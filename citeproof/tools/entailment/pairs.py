@@ -35,11 +35,7 @@ Row = dict[str, Any]
 
 
 def rows(lines: Iterable[bytes], name: str) -> Iterator[Row]:
-    """Yield the objects of JSON lines in order, skipping blank lines.
-
-    Args:
-        lines: UTF-8, with or without a byte order mark.
-        name: The file's name in error messages.
+    """Yield the objects of JSON lines in order, skipping blank lines; `name` is for errors.
 
     Raises:
         InputError: A line is not UTF-8, not JSON, or not an object whose premise and hypothesis
@@ -56,9 +52,6 @@ async def score_rows(found: Iterable[Row], entailment: Entailment) -> AsyncItera
     If the model marks unsupported spans, as LettuceDetect does, objects that are not entailed list
     them under `unsupported`, each with `start`, `end`, `text` and `score`. Existing values under
     these names are replaced.
-
-    Raises:
-        ModelError: The entailment model cannot be loaded or reached.
     """
     waiting = iter(found)
     while chunk := list(islice(waiting, CHUNK)):

@@ -216,11 +216,9 @@ PRESETS = {preset.name: preset for preset in _ALL}
 
 
 def find_preset(model: str, name: str | None = None) -> Preset | None:
-    """Find the preset of a model; None if the model has none.
+    """Find the preset of a model, by the `name` in the settings or that of the model, if any.
 
-    Args:
-        model: A preset's name, a hub path, or a file named like AlignScore's.
-        name: The preset's name, if the settings give it.
+    A model is a preset's name, a hub path, or a file named like AlignScore's.
 
     Raises:
         SettingsError: There is no preset of that name, or the model is a misspelt one.

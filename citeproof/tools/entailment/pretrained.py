@@ -13,11 +13,7 @@ from citeproof.tools.entailment.presets import Preset
 
 
 def load_tokenizer(name: str, *, offline: bool) -> Any:
-    """Load the tokenizer of a model that runs elsewhere, without its weights.
-
-    Args:
-        name: A hub path or a folder.
-        offline: Whether to load only what is on this machine.
+    """Load the tokenizer of a model that runs elsewhere, from the hub or a folder.
 
     Raises:
         MissingExtraError: transformers is not installed.
@@ -36,10 +32,7 @@ def load_tokenizer(name: str, *, offline: bool) -> Any:
 def load_preset(preset: Preset, source: str, *, offline: bool) -> tuple[Any, Any]:
     """Load the model of a preset, ready to score on the available device, and its tokenizer.
 
-    Args:
-        preset: Says the kind of the model, and the form in which the weights are published.
-        source: A hub path, a folder, or AlignScore's file.
-        offline: Whether to load only what is on this machine.
+    `source` is a hub path, a folder, or AlignScore's file.
 
     Raises:
         MissingExtraError: transformers, torch or huggingface_hub is not installed.

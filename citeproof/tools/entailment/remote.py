@@ -7,8 +7,8 @@ model's own tokenizer, which is loaded here without the weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
 
 from citeproof.errors import ModelError, SettingsError, VerifierOutageError
@@ -62,7 +62,9 @@ def open_remote(
                 why="that server chooses its model's entailment output itself",
                 fix="Set it there, and leave it out here.",
             )
-        return RemoteModel(classifier, classifier.model, threshold, _pairs_as_they_are(classifier))
+        return RemoteModel(
+            classifier, classifier.model, threshold, partial(_score_pairs, classifier)
+        )
     name = f"{named} by {classifier.kind}"
     if settings.label is not None:
         name += f" with {settings.label} as entailment"
@@ -72,8 +74,8 @@ def open_remote(
             "Run citeproof serve there.",
         )
     if preset is None:
-        tokenizer = cache(lambda: load_tokenizer(model, offline=offline))
-        predict = _pairs_in_windows(classifier, tokenizer, name, settings.label)
+        tokenizer = cache(partial(load_tokenizer, model, offline=offline))
+        predict = partial(_score_windows, classifier, tokenizer, name, settings.label)
         return RemoteModel(classifier, name, threshold, predict)
     if preset.kind != "classifier" or preset.weights != "transformers":
         raise SettingsError(
@@ -83,7 +85,7 @@ def open_remote(
         )
     how = {"name": name, "label": settings.label, "offline": offline}
     reader = _RemoteReader(classifier, preset, source, **how)
-    return RemoteModel(classifier, name, threshold, reader.predict)
+    return RemoteModel(classifier, name, threshold, reader._predict)
 
 
 class RemoteModel:
@@ -112,11 +114,7 @@ class RemoteModel:
         self._batcher = Batcher(self._predict_or_outage, abandoned=True)
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return the probability of entailment of each pair, in order.
-
-        Raises:
-            VerifierOutageError: The server returns no scores.
-        """
+        """Return the probability of entailment of each pair, in order."""
         return await self._batcher.scores(pairs)
 
     def _predict_or_outage(self, pairs: Sequence[Pair]) -> Sequence[float]:
@@ -127,32 +125,40 @@ class RemoteModel:
             raise VerifierOutageError(error.what, why=error.why, fix=error.fix) from error
 
 
-def _pairs_as_they_are(classifier: Classifier) -> _Predict:
-    """Make `predict` for `citeproof serve`, which cuts, prompts and calibrates as in process."""
-    entailed = entailment_index(classifier.labels, classifier.model)
-    against = contradiction_index(classifier.labels)
-
-    def predict(pairs: Sequence[Pair]) -> Sequence[float]:
-        found = classifier.predict([(pair.premise, pair.hypothesis) for pair in pairs])
-        return _scores(classifier, found, entailed, against)
-
-    return predict
+def _score_pairs(classifier: Classifier, pairs: Sequence[Pair]) -> list[Score]:
+    """Have `citeproof serve` score pairs, which it cuts, prompts and calibrates as in process."""
+    texts = [(pair.premise, pair.hypothesis) for pair in pairs]
+    return _scores(classifier, texts, classifier.labels, classifier.model)
 
 
-def _pairs_in_windows(
-    classifier: Classifier, tokenizer: Callable[[], Any], name: str, label: str | None
-) -> _Predict:
-    """Make `predict` for text-embeddings-inference, or a cross-encoder with one output on vLLM."""
+def _score_windows(
+    classifier: Classifier,
+    tokenizer: Callable[[], Any],
+    name: str,
+    label: str | None,
+    pairs: Sequence[Pair],
+) -> list[Score]:
+    """Have text-embeddings-inference, or vLLM for models with one output, score the windows."""
+    items = cut_pairs(tokenizer(), classifier.limit or tokenizer().model_max_length, pairs)
+    labels = classifier.labels or {0: "entailment"}  # vLLM scores one output only
+    texts = [(item.window, item.hypothesis) for item in items]
+    return best_scores(len(pairs), items, _scores(classifier, texts, labels, name, label))
 
-    def predict(pairs: Sequence[Pair]) -> Sequence[float]:
-        items = cut_pairs(tokenizer(), classifier.limit or tokenizer().model_max_length, pairs)
-        found = classifier.predict([(item.window, item.hypothesis) for item in items])
-        labels = classifier.labels or {0: "entailment"}  # vLLM scores one output only
-        entailed = entailment_index(labels, name, label)
-        scores = _scores(classifier, found, entailed, contradiction_index(labels))
-        return best_scores(len(pairs), items, scores)
 
-    return predict
+def _scores(
+    classifier: Classifier,
+    texts: Sequence[Text],
+    labels: Mapping[int, str],
+    name: str,
+    label: str | None = None,
+) -> list[Score]:
+    entailed, against = entailment_index(labels, name, label), contradiction_index(labels)
+    return [
+        Score(
+            classifier.chance(chances, entailed), None if against is None else chances.get(against)
+        )
+        for chances in classifier.predict(texts)
+    ]
 
 
 class _RemoteReader(TextClassifier):
@@ -161,9 +167,6 @@ class _RemoteReader(TextClassifier):
     def __init__(self, classifier: Classifier, preset: Preset, source: str, **options: Any) -> None:
         super().__init__(preset, source, **options)
         self._classifier = classifier
-
-    def predict(self, pairs: Sequence[Pair]) -> Sequence[float]:
-        return self._predict(pairs)
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
@@ -179,19 +182,4 @@ class _RemoteReader(TextClassifier):
         # vLLM names only the likeliest output, so the probabilities show how many labels there are.
         labels = self._classifier.labels or {number: str(number) for number in found[0]}
         index = self._index(labels)
-        return [_of(chances, index, self._classifier) for chances in found]
-
-
-def _scores(
-    classifier: Classifier, found: Sequence[dict[int, float]], entailed: int, against: int | None
-) -> list[Score]:
-    return [
-        Score(_of(chances, entailed, classifier), None if against is None else chances.get(against))
-        for chances in found
-    ]
-
-
-def _of(chances: dict[int, float], index: int, classifier: Classifier) -> float:
-    if index not in chances:
-        raise classifier.server.refuse(f"it gave no probability of output {index}")
-    return chances[index]
+        return [self._classifier.chance(chances, index) for chances in found]

@@ -37,11 +37,9 @@ def calibration_scores() -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def choose_threshold(not_stated: Sequence[float], share: float) -> float:
-    """Return the lowest threshold that limits false proofs to a share.
+    """Return the lowest threshold that limits false proofs to a share, above 0 and below 1.
 
-    Args:
-        not_stated: Scores of claims that their passage does not state.
-        share: Largest share of such claims that may be proved, above 0 and below 1.
+    `not_stated` are scores of claims that their passage does not state.
 
     Raises:
         SettingsError: There are too few scores for so small a share.

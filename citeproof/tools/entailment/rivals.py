@@ -43,10 +43,7 @@ def find_rivals(claim: str, premise: str) -> list[str]:
 def subtract_lead(score: float, own: float, rivals: Sequence[float]) -> float:
     """Return the score of a claim, less the lead of its best rival.
 
-    Args:
-        score: The score of the claim.
-        own: Its score with the whole premise, by which the rivals are scored.
-        rivals: The scores of its rivals.
+    `own` is its score with the whole premise, by which the rivals are scored.
     """
     lead = log_odds(max(rivals, default=0.0)) - log_odds(own) - _CHANCE
     return blend_odds((score,), (1.0,), -_WEIGHT * lead) if lead > 0 else score

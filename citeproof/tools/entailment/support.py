@@ -87,20 +87,15 @@ async def find_support(
     *,
     fewest: bool = True,
 ) -> Support:
-    """Find the fewest passages that entail a claim; among such sets, the one with the best score.
+    """Find the fewest of numbered passages that entail a claim; of such sets, the best-scoring one.
 
     Pairs are tried if no single passage entails the claim, and sets of three if no pair does. Pairs
     must score half-way from the threshold to 1, sets of three half-way from there to 1, and their
     passages must be linked. No passage of a set can be left out, except one that links others,
     since all smaller sets were tried.
 
-    Args:
-        entailment: The model that scores, and its threshold.
-        question: The question of the run, for the pairs' prefix.
-        passages: Number → passage.
-        claim: The claim, without citation marks.
-        fewest: If False, up to three passages that entail the claim together suffice for an
-            expensive model (`reads_many`), without a search for fewer.
+    Unless `fewest`, up to three passages that entail the claim together suffice for an expensive
+    model (`reads_many`), without a search for fewer. The question is for the pairs' prefix.
     """
     [support] = await find_supports(entailment, question, [(passages, claim)], fewest=fewest)
     return support

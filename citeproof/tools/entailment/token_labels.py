@@ -11,8 +11,7 @@ from typing import Any
 
 from citeproof.tools.entailment.base import Pair
 from citeproof.tools.entailment.chunks import fit
-from citeproof.tools.entailment.preset_model import PresetModel
-from citeproof.tools.entailment.text_classifier import defuse_marks
+from citeproof.tools.entailment.text_classifier import PresetModel, defuse_marks
 from citeproof.tools.entailment.windows import token_counter
 
 __all__ = ["TokenLabels", "UnsupportedSpan"]

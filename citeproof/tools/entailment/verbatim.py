@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from citeproof.tools.sentences import split
+from citeproof.tools.sentences import sentences
 
 _TITLE = re.compile(r"^Title: .*$", re.MULTILINE)
 _FEWEST = 4
@@ -19,10 +19,6 @@ def is_verbatim(premise: str, claim: str) -> bool:
     Spaces, the case of its first letter, the punctuation at its ends and how accents are encoded do
     not count. A part of a sentence is not enough: "the pier is 214 metres long" may follow "it is
     wrong that".
-
-    Args:
-        premise: Passages as `premise` in `base.py` joins them, or any text.
-        claim: The claim, without citation marks.
     """
     premise, claim = (unicodedata.normalize("NFC", text) for text in (premise, claim))
     said = claim.split()
@@ -34,5 +30,4 @@ def is_verbatim(premise: str, claim: str) -> bool:
 
 def _lines(text: str) -> str:
     """Return the sentences, one per line."""
-    sentences = (text[span.start : span.end] for span in split(text))
-    return "\n".join(" ".join(said.split()).strip(_EDGES).casefold() for said in sentences)
+    return "\n".join(" ".join(said.split()).strip(_EDGES).casefold() for said in sentences(text))

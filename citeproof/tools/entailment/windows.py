@@ -37,12 +37,8 @@ def token_counter(tokenizer: Any) -> Callable[[str], int]:
 def cut_pairs(tokenizer: Any, limit: int, pairs: Sequence[Pair]) -> list[Window]:
     """Cut pairs into the windows that a cross-encoder reads.
 
-    A hypothesis longer than half of what the model reads leaves no room, and gets no windows.
-
-    Args:
-        tokenizer: The model's transformers tokenizer.
-        limit: Most tokens that the model reads.
-        pairs: The pairs to cut.
+    A hypothesis longer than half of what the model reads (`limit`, in tokens) leaves no room, and
+    gets no windows.
     """
     length = token_counter(tokenizer)
 
@@ -65,10 +61,7 @@ def cut_pairs(tokenizer: Any, limit: int, pairs: Sequence[Pair]) -> list[Window]
 def best_scores(count: int, items: Sequence[Window], scores: Sequence[Score]) -> list[Score]:
     """Return the score of each pair: the best entailment and contradiction of its windows.
 
-    Args:
-        count: The number of pairs; one without windows scores 0.
-        items: The windows of the pairs.
-        scores: The windows' scores.
+    Of the `count` pairs, one without windows scores 0.
     """
     found: list[list[Score]] = [[] for _ in range(count)]
     for item, score in zip(items, scores, strict=True):
@@ -84,15 +77,8 @@ def _best(scores: Sequence[Score]) -> Score:
 def windows(premise: str, room: int, length: Callable[[str], int]) -> list[str]:
     """Cut a premise into windows of whole sentences that overlap by about half.
 
-    Args:
-        premise: The text to cut.
-        room: Most tokens of a window. A single longer sentence is a window of its own, which
-            the model's tokenizer then truncates.
-        length: Counts the tokens of a text.
-
-    Returns:
-        The premise itself if it fits, else windows in order, which together hold every sentence.
-        The best-scoring window counts for the pair.
+    Together they hold every sentence; a premise that fits is returned whole. A sentence with more
+    than `room` tokens is a window of its own, which the model's tokenizer then truncates.
     """
     if length(premise) <= room:
         return [premise]

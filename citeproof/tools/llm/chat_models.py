@@ -234,11 +234,7 @@ def _build(
 def _clients(*, trust_env: bool) -> dict[str, Any]:
     """Return HTTP clients for one `ChatOpenAI`; by default all share one, even across loops.
 
-    Args:
-        trust_env: Whether to use the environment's proxies.
-
-    Raises:
-        SettingsError: The proxies cannot be used.
+    `trust_env` says whether to use the environment's proxies.
     """
     import openai
     from langchain_openai import ChatOpenAI

@@ -58,6 +58,9 @@ T = TypeVar("T", bound=BaseModel)
 class LLM:
     """A language model in one role of a run.
 
+    A call raises `ModelOutageError` if the model does not answer, even after retries, `ModelError`
+    if the provider rejects the call, and `BudgetExceededError` if the budget allows no further one.
+
     Args:
         model: Any LangChain chat model; `open_llm` opens one from settings.
         role: The role that calls the model, for events and errors.
@@ -155,24 +158,18 @@ class LLM:
                 different seeds.
             on_delta: Called with each piece of the reply as it arrives. After a retry it gets only
                 what goes beyond the earlier pieces; the returned text is authoritative.
-
-        Raises:
-            ModelOutageError: The model does not answer, even after retries.
-            ModelError: The provider rejects the call.
-            BudgetExceededError: The budget allows no further call.
         """
         body: Mapping[str, bool] | None = None
         begun = prompt.begun  # a reply that is begun may have nothing to add
         if begun and not self.goes_on:
-            task = fill(template("go_on"), task=prompt.task, begun=prompt.begun, end=replies.END)
+            task = fill(template("go_on"), task=prompt.task, begun=begun, end=replies.END)
             prompt = replace(prompt, task=task, begun="")
-        elif prompt.begun:
+        elif begun:
             body = self._models.continues
         limits = {"max_tokens": max_tokens, "temperature": temperature, "sample": sample}
         free = {**limits, "stop": list(stop) if stop else None, "body": body}
-        held = {**free, "schema": prompt.schema}
-        ways = [(prompt, held), (prompt, free)] if prompt.schema else [(prompt, free)]
-        message = await self._reply(*ways, on_delta=on_delta)
+        held = [(prompt, {**free, "schema": prompt.schema})] if prompt.schema else []
+        message = await self._reply(*held, (prompt, free), on_delta=on_delta)
         # Without streaming, llama.cpp repeats the prefilled beginning of the reply.
         said = self._said(message).removeprefix(prompt.begun)[: max_tokens * LONGEST_TOKEN]
         # A caller that does not pass the reply on asks again, or has a note of its own.
@@ -188,9 +185,6 @@ class LLM:
 
         Raises:
             ModelReplyError: The second reply is invalid as well; the caller has a default.
-            ModelOutageError: The model does not answer, even after retries.
-            ModelError: The provider rejects the call.
-            BudgetExceededError: The budget allows no further call.
         """
         form = json.dumps(schema.model_json_schema(), ensure_ascii=False)
         limits = {"max_tokens": max_tokens}
@@ -228,9 +222,6 @@ class LLM:
         Raises:
             InputError: There are fewer than two options, or two differ only in case.
             ModelReplyError: The reply begins with none of the options.
-            ModelOutageError: The model does not answer, even after retries.
-            ModelError: The provider rejects the call.
-            BudgetExceededError: The budget allows no further call.
         """
         distinct = {option.strip().casefold() for option in options} - {""}
         if len(distinct) < 2 or len(distinct) != len(options):
@@ -261,29 +252,17 @@ class LLM:
     ) -> BaseMessage:
         """Return the raw reply to messages, for models that were trained on a format of their own.
 
-        Args:
-            messages: Sent unchanged.
-            max_tokens: Most tokens of the reply.
-            body: Further fields of the request.
-
-        Returns:
-            The message, with the probabilities of its tokens if the provider gives them.
-
-        Raises:
-            ModelOutageError: The model does not answer, even after retries.
-            ModelError: The provider rejects the call.
-            BudgetExceededError: The budget allows no further call.
+        It has the probabilities of its tokens if the provider gives them. `body` are further fields
+        of the request.
         """
         limits = {"max_tokens": max_tokens, "body": body}
-        ways = [{**limits, "logprobs": True, "top_logprobs": 20}, limits]
-        return await self._reply(*((messages, way) for way in ways))
+        scored = {**limits, "logprobs": True, "top_logprobs": 20}
+        return await self._reply((messages, scored), (messages, limits))
 
     def _tell_waiting(self, failure: BaseException, seconds: float, attempt: int) -> None:
         why = translate(failure, self.name).why
-        told = LLMWaiting(
-            role=self.role, seconds=seconds, attempt=attempt, attempts=self._retries + 1, why=why
-        )
-        emit(told)
+        most = self._retries + 1
+        emit(LLMWaiting(role=self.role, seconds=seconds, attempt=attempt, attempts=most, why=why))
 
     def _said(self, message: BaseMessage) -> str:
         """Return the text of a reply, without the model's reasoning before it."""
@@ -454,8 +433,7 @@ def open_llm(
 ) -> LLM:
     """Open the language model that the settings name, and the models of roles that have their own.
 
-    Downloads the embedded model if necessary; it starts with its first call. Starts vLLM for a
-    `vllm:` model that has no `base_url`. Sends nothing to other models yet.
+    See `open_chat_models` for what is downloaded and started, and for the errors.
 
     Args:
         settings: The model of every role without its own.
@@ -463,11 +441,6 @@ def open_llm(
         role: The role of the returned LLM.
         roles: Complete settings for roles with a model of their own.
         progress: Receives the progress of downloads and of vLLM's start.
-
-    Raises:
-        SettingsError: A model's name is malformed, or its key is missing.
-        MissingExtraError: A provider's package, or vLLM, is not installed.
-        ModelError: The embedded model cannot be fetched, or vLLM does not start.
     """
 
     @cache

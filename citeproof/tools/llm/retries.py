@@ -146,19 +146,10 @@ def shows_key(error: BaseException, secrets: Collection[str]) -> bool:
 def translate(
     error: BaseException, name: str, *, attempts: int = 1, secrets: Collection[str] = ()
 ) -> ModelError:
-    """Translate a provider's error into one for users.
-
-    Args:
-        error: The error of the last attempt.
-        name: The model and its location, as users know them.
-        attempts: The number of attempts made.
-        secrets: Keys to mask.
-    """
+    """Translate the error of the last attempt into one for users, with all `secrets` masked."""
     status = status_code(error)
-    why = scrub(_summarize(error), secrets)
     bad = next((cause for cause in _chain(error) if isinstance(cause, BadReplyError)), None)
-    if bad is not None:
-        why = scrub(str(bad), secrets)
+    why = scrub(_summarize(error) if bad is None else str(bad), secrets)
     if is_transient(error) or (status in _PASSING and "insufficient_quota" not in why):
         tries = f" after {attempts} attempts" if attempts > 1 else ""
         fix = "Try again later."

@@ -37,15 +37,16 @@ def prepare(
 ) -> Runnable[Any, Any] | None:
     """Return the model with the settings of one call; None if it does not support a class schema.
 
+    Settings that are not among the model's fields are passed with the call, as are `arguments`.
+
     Args:
-        model: The chat model. Settings that are not among its fields are passed with the call.
+        model: The chat model.
         max_tokens: Most tokens of the reply.
         temperature: Defaults to the model's own.
         sample: Added to the model's seed, if it has one, so that samples differ.
         body: Extra fields of the request body.
-        schema: The schema of the reply. A mapping is sent only to models that accept one with each
-            request.
-        arguments: Passed with the call unchanged.
+        schema: A mapping is sent only to models that accept one with each request.
+        **arguments: Such as `logprobs`.
     """
     fields = type(model).model_fields
     wanted: dict[str, Any] = {next((n for n in _LIMITS if n in fields), _LIMITS[0]): max_tokens}

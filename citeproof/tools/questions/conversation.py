@@ -32,10 +32,8 @@ def answered_question(messages: Sequence[AnyMessage]) -> str | None:
 def transcript(messages: Sequence[AnyMessage], turns: int = TURNS) -> str:
     """Return the last turns as `Question: …` and `Answer: …`, one line each, shortened.
 
-    Args:
-        messages: A conversation; a question after the last answer is left out. Rewritten questions
-            are shown as rewritten, since they hold the names that the next one refers to.
-        turns: Most turns to show.
+    A question after the last answer is left out. Rewritten questions are shown as rewritten, since
+    they hold the names that the next one refers to.
     """
     shown: list[str] = []
     asked = ""

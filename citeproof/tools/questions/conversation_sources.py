@@ -35,16 +35,13 @@ def read_sources(
     A source is one of `documents`, a document that a retrieval tool returned as its artifact, the
     text of any other tool result, or a plain-text document attached to a message. JSON is read as
     its values, each after its name. Failed calls are skipped, and so are reports of a check, which
-    repeat what they judge.
+    repeat what they judge. A long result is cut into several passages.
 
     Args:
         messages: The conversation.
         documents: Further sources, which come first.
         tools: Names of the tools whose results count; defaults to all. Leave out tools that return
             what the model told them, or it would prove itself.
-
-    Returns:
-        Number → its passages. A long result is cut into several.
     """
     groups = [_cut(as_passage(one)) for one in documents]
     for message in messages:
@@ -75,17 +72,9 @@ async def check_answer(
     entailment: Entailment,
     retriever: Retriever | None = None,
 ) -> CheckReport:
-    """Check an answer against the sources of its conversation.
+    """Check an answer against the sources of its conversation, as `read_sources` returns them.
 
-    Args:
-        answer: The message whose text is checked, sentence by sentence.
-        sources: Number → passages, as `read_sources` returns them.
-        entailment: Decides whether a passage entails a sentence.
-        retriever: Finds further passages, such as those of an index.
-
-    Raises:
-        RetrievalError: The search failed.
-        ModelError: The entailment model cannot be loaded or reached.
+    The retriever finds further passages, such as those of an index. Raises what `check` does.
     """
     own = from_passages([passage for group in sources.values() for passage in group])
     both = own if retriever is None else Both(own, retriever)

@@ -20,7 +20,9 @@ class Retriever(Protocol):
         """Return at most `k` different passages, the best first; none for an empty query.
 
         Raises:
+            InputError: `k` is less than 1.
             RetrievalError: The search failed.
+            ModelError: A model that it asks does not answer, or cannot be loaded.
         """
 
 

@@ -38,14 +38,7 @@ class CrossEncoderReranker:
         self.candidates = candidates
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """Return at most `k` passages, the best first; ties stay in their order.
-
-        Raises:
-            InputError: `k` is less than 1.
-            RetrievalError: The search failed.
-            MissingExtraError: sentence-transformers is not installed.
-            ModelError: The model cannot be loaded.
-        """
+        """Return at most `k` passages, the best first; ties stay in their order."""
         check_k(k)
         found = await self.source.retrieve(query, max(self.candidates, k))
         if not found:

@@ -44,12 +44,7 @@ class HybridRetriever:
         self.dense_share = dense_share
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """Return at most `k` passages, the best first; none for an empty query.
-
-        Raises:
-            InputError: `k` is less than 1.
-            RetrievalError: The search failed.
-        """
+        """Return at most `k` passages, the best first; none for an empty query."""
         return (await self.retrieve_many([query], k))[0]
 
     async def retrieve_many(self, queries: Sequence[str], k: int) -> list[list[Passage]]:

@@ -32,12 +32,7 @@ class LangChainRetriever:
         self.retriever = retriever
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """Return at most `k` passages, the best first; none for an empty query.
-
-        Raises:
-            InputError: `k` is less than 1.
-            RetrievalError: The retriever failed, or returned something other than documents.
-        """
+        """Return at most `k` passages, the best first; none for an empty query."""
         check_k(k)
         if not query.strip():
             return []

@@ -44,13 +44,7 @@ class LLatrievalRetriever(BaseRetriever):
     """The graph of `build_llatrieval`."""
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """Return at most `k` of the passages that the graph chooses; none for an empty query.
-
-        Raises:
-            InputError: `k` is less than 1.
-            RetrievalError: The search below failed.
-            ModelError: The model does not answer.
-        """
+        """Return at most `k` of the passages that the graph chooses; none for an empty query."""
         check_k(k)
         if not query.strip():
             return []

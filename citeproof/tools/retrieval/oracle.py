@@ -24,13 +24,8 @@ def oracle_passages(
     """Choose the k candidates, or fewer, that cover the most answers.
 
     Each step takes the candidate with the most answers not yet covered, and among equals the
-    higher-ranked one. The remaining places are filled in order. A passage holds an answer if it
-    contains one of its aliases, ignoring case, punctuation and articles.
-
-    Args:
-        candidates: The candidates in the order of retrieval.
-        answers: The aliases of each answer.
-        k: Most passages, at least 1.
+    higher-ranked one. The remaining places are filled in order. A passage holds an answer, which is
+    given by its aliases, if it contains one of them, ignoring case, punctuation and articles.
     """
     texts = [_normalize(f"{passage.title} {passage.text}") for passage in candidates]
     wanted = [[_normalize(alias) for alias in aliases] for aliases in answers]
@@ -48,21 +43,20 @@ async def oracle_passages_for_claims(
     pairs = [Pair(passage.premise, claim) for passage in candidates for claim in claims]
     scores = iter(await entailment.scores(pairs) if pairs else [])
     held = [
-        {n for n, _ in enumerate(claims) if next(scores) >= entailment.threshold}
-        for _ in candidates
+        {n for n in range(len(claims)) if next(scores) >= entailment.threshold} for _ in candidates
     ]
     return _cover(candidates, held, k)
 
 
 def _cover(candidates: Sequence[Passage], held: Sequence[set[int]], k: int) -> list[Passage]:
-    rest = list(range(len(candidates)))
+    rest = list(zip(candidates, held, strict=True))
     chosen: list[Passage] = []
     covered: set[int] = set()
     while rest and len(chosen) < k:
-        best = max(rest, key=lambda place: len(held[place] - covered))
-        covered |= held[best]
+        best = max(rest, key=lambda one: len(one[1] - covered))
         rest.remove(best)
-        chosen.append(candidates[best])
+        chosen.append(best[0])
+        covered |= best[1]
     return chosen
 
 

@@ -57,11 +57,6 @@ class RankGPTRetriever:
         """Return at most `k` passages, the best first; none for an empty query.
 
         If the budget is spent, the remaining windows keep their order.
-
-        Raises:
-            InputError: `k` is less than 1.
-            RetrievalError: The search failed.
-            ModelError: The model does not answer.
         """
         check_k(k)
         ranked = await self.source.retrieve(query, max(self.candidates, k))

@@ -19,9 +19,6 @@ class RemoteEmbeddings(Embeddings):
     """Vectors from the server that the settings name.
 
     They are scaled to length 1, unless the similarity is `inner_product`.
-
-    Args:
-        settings: The `[embedding]` section, with a `base_url`.
     """
 
     def __init__(self, settings: EmbeddingSettings) -> None:
@@ -68,32 +65,29 @@ class RemoteEmbeddings(Embeddings):
         self, texts: Sequence[str], model: str | None = None, *, retries: int | None = None
     ) -> list[list[float]]:
         parts = list(in_requests(texts, self._settings.batch_size or 64, len))
-        asked = [{"model": model or self._model, "input": part} for part in parts]
-        replies = self.server.post(f"{self.server.url}/embeddings", asked, retries=retries)
-        found: list[list[float]] = []
-        for part, reply in zip(parts, replies, strict=True):
-            vectors = self._read(reply)
-            if len(vectors) != len(part):
-                raise self.server.refuse(f"it gave {len(vectors)} vectors for {len(part)} texts")
-            found += vectors
+        named = model or self._model
+        found = self.server.ask(
+            f"{self.server.url}/embeddings",
+            parts,
+            lambda part: {"model": named, "input": part},
+            self._read,
+            "vectors",
+            retries,
+        )
         if len(set(map(len, found))) > 1:
             raise self.server.refuse("its vectors differ in length")
         return found
 
     def _read(self, reply: Any) -> list[list[float]]:
-        try:
-            ordered = sorted(reply["data"], key=lambda one: int(one["index"]))
-            rows = np.array([one["embedding"] for one in ordered], float)
-            if self.similarity == "cosine":
-                with np.errstate(invalid="ignore"):
-                    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-            if rows.ndim != 2 or not np.isfinite(rows).all():
-                raise ValueError("they are not rows of finite numbers")
-            vectors: list[list[float]] = rows.tolist()
-            return vectors
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            shown = f"{type(error).__name__}: {error}"
-            raise self.server.refuse(f"its reply holds no vectors ({shown})") from error
+        ordered = sorted(reply["data"], key=lambda one: int(one["index"]))
+        rows = np.array([one["embedding"] for one in ordered], float)
+        if self.similarity == "cosine":
+            with np.errstate(invalid="ignore"):
+                rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        if rows.ndim != 2 or not np.isfinite(rows).all():
+            raise ValueError("they are not rows of finite numbers")
+        vectors: list[list[float]] = rows.tolist()
+        return vectors
 
 
 def open_embedder(settings: Settings, progress: Progress | None = None) -> Embeddings | None:

@@ -58,7 +58,7 @@ class ListPool:
     def candidates(
         self, queries: Sequence[str], depth: int, kind: Kind = "fused"
     ) -> list[list[Candidate]]:
-        """Return, for each query, the first `depth` passages of each search that `kind` names."""
+        """Return the first passages of each search; see `Pool`."""
         names = list(self._passages)
         cosines = [None] * len(queries) if kind == "bm25" else self._cosines(queries)
         found = []

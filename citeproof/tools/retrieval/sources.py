@@ -51,9 +51,8 @@ def from_texts(
 def coerce_retriever(source: object) -> Retriever:
     """Make a retriever from anything that can serve as one.
 
-    Args:
-        source: A `Retriever`, a LangChain retriever or vector store, an `Index`, or a
-            sequence of texts, or of passages and LangChain documents, which stay whole.
+    That is a `Retriever`, a LangChain retriever or vector store, an `Index`, or a sequence of
+    texts, or of passages and LangChain documents, which stay whole.
 
     Raises:
         InputError: The source is none of these.
@@ -82,11 +81,9 @@ def coerce_retriever(source: object) -> Retriever:
 
 
 def make_retriever(source: str, settings: Settings) -> Retriever:
-    """Import a factory and call it, with the settings if it takes an argument.
+    """Import a factory (`python:package.module:factory`) and call it.
 
-    Args:
-        source: `python:package.module:factory`; the module must be installed or on PYTHONPATH.
-        settings: The settings, for a factory that takes them.
+    It gets the settings if it takes an argument. Its module must be installed or on PYTHONPATH.
 
     Raises:
         SettingsError: The factory cannot be imported, fails, or makes no retriever.

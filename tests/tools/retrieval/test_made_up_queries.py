@@ -11,8 +11,7 @@ from citeproof.errors import InputError, ModelOutageError
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel
-from citeproof.tools.retrieval.hyde import HyDERetriever
-from citeproof.tools.retrieval.lamer import LAMERRetriever
+from citeproof.tools.retrieval.made_up_queries import HyDERetriever, LAMERRetriever
 from citeproof.types import Usage
 from tests.agents.states import A, B, C
 
