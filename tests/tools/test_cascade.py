@@ -35,13 +35,8 @@ class Asked:
 
 
 def cascade(judge: Asked, **options: object) -> Cascade:
-    table = {
-        ("p", "sure"): 0.95,
-        ("p", "unsure"): 0.5,
-        ("p", "unsure too"): 0.3,
-        ("p", "false"): 0.1,
-    }
-    first = TableEntailment(table)
+    table = {"sure": 0.95, "unsure": 0.5, "unsure too": 0.3, "false": 0.1}
+    first = TableEntailment(lambda _, claim: table[claim])
     return Cascade(first, judge.open, **({"band": (0.3, 0.8)} | options))  # type: ignore[arg-type]
 
 

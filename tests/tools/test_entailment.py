@@ -134,23 +134,23 @@ def test_the_settings_choose_the_back_end_and_load_nothing() -> None:
     def never() -> LLM:
         raise AssertionError("no judge was asked for")
 
+    def opened(**settings: Any) -> tuple[str, float]:
+        model = open_entailment(EntailmentSettings(**settings), never)
+        return model.name, model.threshold
+
     judge = LLM(ScriptedChatModel([]))
     chosen = open_entailment(EntailmentSettings(model="judge"), lambda: judge)
     assert chosen.name.startswith("judge:")
-    own = open_entailment(EntailmentSettings(), never)
-    assert own.name.startswith("citeproof-entailment-")
-    assert " + judge " in own.name
-    alone = open_entailment(EntailmentSettings(kind="cross-encoder", threshold=0.7), never)
-    assert (alone.name, alone.threshold) == (name_close_reader(calibration().name), 0.7)
-    both = open_entailment(
-        EntailmentSettings(model="some/nli", kind="cascade", band=(0.1, 0.9)), never
-    )
+    own, _ = opened()
+    assert own.startswith("citeproof-entailment-")
+    assert " + judge " in own
+    alone = name_close_reader(calibration().name), 0.7
+    assert opened(kind="cross-encoder", threshold=0.7) == alone
     weights = "/".join(f"{weight:g}" for weight in calibration().blend)
-    assert both.name == f"some/nli + judge [0.1, 0.9] {weights} details 0.75 verbatim"
-    nli = open_entailment(EntailmentSettings(model="some/nli", threshold=0.3), never)
-    assert (nli.name, nli.threshold) == ("some/nli", 0.3)
-    true = open_entailment(EntailmentSettings(model="some/t5", kind="seq2seq"), never)
-    assert (true.name, true.threshold) == ("some/t5", 0.5)
+    both = f"some/nli + judge [0.1, 0.9] {weights} details 0.75 verbatim"
+    assert opened(model="some/nli", kind="cascade", band=(0.1, 0.9)) == (both, 0.5)
+    assert opened(model="some/nli", threshold=0.3) == ("some/nli", 0.3)
+    assert opened(model="some/t5", kind="seq2seq") == ("some/t5", 0.5)
 
 
 def test_scores_of_one_judge_are_not_taken_for_those_of_another() -> None:

@@ -21,12 +21,8 @@ PREMISES = ["the tower was built by ann lee .", "bo ray .", "the tower was lit i
 PAIRS = [Pair(p, h) for p in PREMISES for h in ("ann lee .", "the tower .", "1871")]
 
 
-SIZES: dict[str, Any] = {
-    "hidden_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 16,
-}
+SIZES: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+SIZES |= {"intermediate_size": 16}
 """Of a tiny model."""
 
 
@@ -90,9 +86,8 @@ def xlnet(folder: Path) -> str:
     return str(folder)
 
 
-def scores(model: Any, pairs: list[Pair]) -> list[float]:
-    result: list[float] = asyncio.run(model.scores(pairs))
-    return result
+def scores(model: Any, pairs: list[Pair]) -> Any:
+    return asyncio.run(model.scores(pairs))
 
 
 UNNAMED = {0: "LABEL_0", 1: "LABEL_1"}
@@ -136,34 +131,26 @@ def test_labels_that_cannot_be_told_apart_are_an_error(
         entailment_index(labels, "m", wanted)
 
 
-@pytest.fixture
-def full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers that can be compared to five places, on hardware with bfloat16 too."""
-    monkeypatch.setattr(cross_encoder, "has_half_precision", lambda device: False)
-
-
-@pytest.mark.usefixtures("full_precision")
 @pytest.mark.parametrize("labels", [["neutral", "entailment", "contradiction"], ["no", "entailed"]])
 def test_probabilities_are_the_models_own_whatever_the_batch(
-    tmp_path: Path, labels: list[str]
+    tmp_path: Path, labels: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+    # Numbers that can be compared to five places, on hardware with bfloat16 too.
+    monkeypatch.setattr(cross_encoder, "has_half_precision", lambda device: False)
     folder = bert(tmp_path, labels)
     got = scores(CrossEncoder(folder, batch_size=2), PAIRS)
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     words = AutoTokenizer.from_pretrained(folder)
     with torch.inference_mode():
-        alone = [
-            model(**words(p.premise, p.hypothesis, return_tensors="pt")).logits.softmax(-1)[0, 1]
-            for p in PAIRS
-        ]
-    assert got == pytest.approx([float(value) for value in alone], abs=1e-5)
+        read = (model(**words(p.premise, p.hypothesis, return_tensors="pt")) for p in PAIRS)
+        alone = [float(own.logits.softmax(-1)[0, 1]) for own in read]
+    assert got == pytest.approx(alone, abs=1e-5)
     assert max(got) > 2 * min(got)
-    assert scores(CrossEncoder(folder, batch_size=32), PAIRS[::-1])[::-1] == pytest.approx(
-        got, abs=1e-5
-    )
+    backwards = scores(CrossEncoder(folder, batch_size=32), PAIRS[::-1])
+    assert backwards[::-1] == pytest.approx(got, abs=1e-5)
 
 
 def test_what_comes_close_to_the_threshold_is_read_in_full_precision(
@@ -213,9 +200,8 @@ def test_of_a_long_premise_the_best_window_counts(tmp_path: Path) -> None:
 def test_a_claim_that_cannot_be_read_to_its_end_is_not_proved(tmp_path: Path) -> None:
     told = "the tower was built in 1871 . "
     long = Pair(told, f"{told * 10}lit by bo ray")
-    [short, cut] = scores(
-        CrossEncoder(bert(tmp_path, ["no", "entailed"])), [Pair(told, told), long]
-    )
+    model = CrossEncoder(bert(tmp_path, ["no", "entailed"]))
+    [short, cut] = scores(model, [Pair(told, told), long])
     assert short > 0
     assert cut == 0
 
@@ -238,10 +224,10 @@ def test_a_model_without_a_limit_of_its_own_reads_windows_of_512_tokens(
 
 
 def test_a_model_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="entailment model .* cannot be loaded"):
-        scores(CrossEncoder(str(tmp_path / "none")), PAIRS)
-    with pytest.raises(ModelError, match="entailment model .* cannot be loaded"):
-        scores(Seq2Seq(PRESETS["true"], str(tmp_path / "none")), PAIRS)
+    none = str(tmp_path / "none")
+    for model in (CrossEncoder(none), Seq2Seq(PRESETS["true"], none)):
+        with pytest.raises(ModelError, match="entailment model .* cannot be loaded"):
+            scores(model, PAIRS)
 
 
 @pytest.mark.parametrize("weights", [b"", b"half", b"\xff" * 64])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,9 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened(url: str, model: Any = "local", **more: Any) -> Entailment:
-    settings = EntailmentSettings(
-        model=model,
-        base_url=url,
-        **{"kind": "auto" if model != "local" else "cross-encoder"} | more,
-    )
-
-    def never() -> LLM:
-        raise AssertionError("no language model is asked")
-
+    kind = {"kind": "auto" if model != "local" else "cross-encoder"}
+    settings = EntailmentSettings(model=model, base_url=url, **kind | more)
+    never = partial(pytest.fail, "no language model is asked")
     return open_entailment(settings, never, ModelSettings(offline=True))
 
 
@@ -56,12 +51,8 @@ def own(read: Callable[[list[str]], Mapping[str, float]], **more: Any) -> Any:
     """A server of citeproof's own model."""
     from citeproof.models.entailment import calibration
 
-    return tei(
-        name_close_reader(calibration().name),
-        read,
-        labels=("entailment", "contradiction"),
-        more={"citeproof": "0", **more},
-    )
+    name, labels = name_close_reader(calibration().name), ("entailment", "contradiction")
+    return tei(name, read, labels=labels, more={"citeproof": "0", **more})
 
 
 def test_a_cross_encoder_scores_there_as_here(tmp_path: Path) -> None:
@@ -158,12 +149,10 @@ def test_citeproofs_own_server_is_sent_whole_pairs() -> None:
 
 
 def test_a_cascade_may_have_its_first_model_there() -> None:
-    def judge() -> LLM:
-        return LLM(ScriptedChatModel(lambda prompt: "Yes"))
-
+    judge = LLM(ScriptedChatModel(lambda prompt: "Yes"))
     with serve(own(lambda texts: {"entailment": 0.7})) as stub:
         settings = EntailmentSettings(base_url=stub.url)
-        model = open_entailment(settings, judge, judge_name="judge x")
+        model = open_entailment(settings, lambda: judge, judge_name="judge x")
         [score] = scores(model, Pair("It is lit.", "It shines."))
     assert score > 0.7, "the judge has had its say"
     assert "judge x" in model.name
@@ -266,17 +255,12 @@ def test_a_server_with_another_model_is_an_error(model: str, kind: str, told: st
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"model": "judge"},
-        {"model": ["local", "factcg"]},
-        {"kind": "judge"},
-        {"model": "true", "kind": "seq2seq"},
-    ],
+    ("model", "kind"),
+    [("judge", "auto"), (["local", "factcg"], "auto"), ("local", "judge"), ("true", "seq2seq")],
 )
-def test_only_one_classifier_is_at_an_address(wrong: dict[str, Any]) -> None:
+def test_only_one_classifier_is_at_an_address(model: Any, kind: str) -> None:
     with pytest.raises(SettingsError, match=r"entailment\.base_url does not go with"):
-        opened("http://127.0.0.1:9", **wrong)
+        opened("http://127.0.0.1:9", model, kind=kind)
 
 
 @pytest.mark.parametrize("model", ["hhem", "true", "lettucedetect-base"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from citeproof.tools.rouge import Overlap, rouge_2, tokenize
+from citeproof.tools.rouge import rouge_2, tokenize
 
 TEXTS = ["the old tower was lit then", "near the old tower", "it was, so it was", "so it was", ""]
 
@@ -14,12 +14,6 @@ def test_the_library_counts_alike(reference: str, text: str) -> None:
 
     theirs = RougeScorer(["rouge2"]).score(reference, text)["rouge2"]
     assert rouge_2(reference, text) == pytest.approx((theirs.recall, theirs.fmeasure))
-
-
-def test_bigrams_are_counted_against_both_texts() -> None:
-    """Five and three bigrams, of which `the old` and `old tower` are common."""
-    found = rouge_2("the old tower was lit then", "near the old tower")
-    assert found == Overlap(recall=2 / 5, f1=0.5)
 
 
 def test_case_punctuation_and_order_of_words() -> None:

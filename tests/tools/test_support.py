@@ -9,6 +9,7 @@ import pytest
 from citeproof import Passage
 from citeproof.testing import TableEntailment
 from citeproof.tools.entailment import Score, Support, find_support, find_supports
+from citeproof.tools.entailment.support import are_linked
 
 LETTERS = "pqrst"
 PASSAGES = {n: Passage(id=c, text=f"<{c}>") for n, c in enumerate(LETTERS, start=1)}
@@ -58,9 +59,8 @@ async def test_what_only_more_than_three_passages_entail_is_not_proved() -> None
 async def test_the_more_passages_the_surer_they_must_be(
     needed: str, score: float, holds: bool
 ) -> None:
-    model = TableEntailment(
-        lambda premise, _: score if all(f"<{c}>" in premise for c in needed) else 0.1
-    )
+    marks = [f"<{letter}>" for letter in needed]
+    model = TableEntailment(lambda text, _: score if all(m in text for m in marks) else 0.1)
     support = await find_support(model, "?", PASSAGES, "claim")
     assert (support.holds, support.score) == (holds, score if holds else 0.1)
 
@@ -69,10 +69,7 @@ async def test_the_more_passages_the_surer_they_must_be(
 async def test_passages_that_do_not_speak_of_one_another_prove_nothing_together(
     name: str, holds: bool
 ) -> None:
-    passages = {
-        1: Passage(id="p", title="Tower", text=f"<p> The {name} is near."),
-        2: Passage(id="q", title="Lamp", text="<q>"),
-    }
+    passages = {1: titled("Tower", f"<p> The {name} is near."), 2: titled("Lamp", "<q>")}
     support = await find_support(entailment("pq"), "?", passages, "claim")
     assert support.holds == holds
 
@@ -114,9 +111,7 @@ async def test_a_title_alone_proves_nothing(text: str, holds: bool) -> None:
 
 
 async def test_passages_that_say_otherwise_are_named() -> None:
-    model = TableEntailment(
-        lambda premise, _: Score(0.1, 0.8) if "<q>" in premise else Score(0.2, 0.3)
-    )
+    model = TableEntailment(lambda text, _: Score(0.1, 0.8 if "<q>" in text else 0.3))
     support = await find_support(model, "?", PASSAGES, "q")
     assert support.opposing == ("q",)
     assert support.verdict("memory").status == "contradicted"
@@ -124,9 +119,36 @@ async def test_passages_that_say_otherwise_are_named() -> None:
 
 async def test_a_passage_about_something_else_denies_nothing() -> None:
     model = TableEntailment(lambda *_: Score(0.1, 0.9))
-    passages = {
-        1: Passage(id="a", text="The mill was built in 1920."),
-        2: Passage(id="b", text="Geese fly south."),
-    }
-    support = await find_support(model, "?", passages, "The mill was built in 1931.")
-    assert support.opposing == ("a",)
+    mill, geese = titled("", "The mill was built in 1920."), titled("", "Geese fly south.")
+    support = await find_support(model, "?", {1: mill, 2: geese}, "The mill was built in 1931.")
+    assert support.opposing == (mill.id,)
+
+
+def titled(title: str, text: str, source: str = "") -> Passage:
+    return Passage(id=f"{title} {text}", title=title, text=text, source=source)
+
+
+TOWN = titled("Leland, North Carolina", 'Films such as "Maximum Overdrive" (1986) were shot here.')
+OTHER_FILM = titled("Flight of the Navigator", "A film of 1986, directed by Randal Kleiser.")
+FILM = titled("Maximum Overdrive", "A film of 1986, directed by Stephen King.")
+KING = titled("Stephen King (writer)", "He was born in Portland.")
+
+
+@pytest.mark.parametrize(
+    ("passages", "claim", "linked"),
+    [
+        ([TOWN, OTHER_FILM], "Maximum Overdrive was directed by Randal Kleiser.", False),
+        ([TOWN, FILM], "A film by King was shot in Leland.", True),
+        ([TOWN, FILM, KING], "A film by a man from Portland was shot in Leland.", True),
+        ([TOWN, KING], "A man from Portland shot a film in Leland.", False),
+        ([TOWN, KING, OTHER_FILM], "Stephen King was born in Leland.", False),
+        ([OTHER_FILM, FILM], "Maximum Overdrive and Flight of the Navigator are of 1986.", True),
+        ([TOWN], "Films were shot in Leland.", True),
+        ([titled("", "A."), OTHER_FILM], "A.", True),
+        ([titled("Guide", "A.", "g.md"), titled("Guide", "B.", "g.md")], "A and B.", True),
+        ([titled("Guide", "A.", "g.md"), titled("Guide", "B.", "h.md")], "A and B.", False),
+    ],
+)
+def test_links(passages: list[Passage], claim: str, linked: bool) -> None:
+    assert are_linked(passages, claim) == linked
+    assert are_linked(passages[::-1], claim) == linked

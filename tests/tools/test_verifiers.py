@@ -8,7 +8,9 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -161,19 +163,14 @@ def test_a_checkpoint_with_code_in_it_is_refused(tmp_path: Path) -> None:
 def test_answers_of_t5_differ_in_their_first_token() -> None:
     """T5's vocabulary has ▁1 (209), and spells 0 as ▁ (3) and 0 (632)."""
 
-    class Words:
-        name_or_path = "t5"
+    def words(one: list[int], zero: list[int]) -> Any:
+        ids = {"1": SimpleNamespace(input_ids=one), "0": SimpleNamespace(input_ids=zero)}
+        return Mock(side_effect=lambda digit, **_: ids[digit], name_or_path="t5")
 
-        def __init__(self, **ids: list[int]) -> None:
-            self.ids = ids
-
-        def __call__(self, text: str, **_: Any) -> Any:
-            return type("Encoding", (), {"input_ids": self.ids["one" if text == "1" else "zero"]})
-
-    assert _answers(Words(one=[209], zero=[3, 632])) == ([], 209, 3)
-    assert _answers(Words(one=[3, 7], zero=[3, 6])) == ([3], 7, 6)
+    assert _answers(words([209], [3, 632])) == ([], 209, 3)
+    assert _answers(words([3, 7], [3, 6])) == ([3], 7, 6)
     with pytest.raises(ModelError, match="does not tell 1 from 0"):
-        _answers(Words(one=[2], zero=[2]))
+        _answers(words([2], [2]))
 
 
 def test_lettucedetect_shows_what_is_not_supported(tmp_path: Path, read: list[list[int]]) -> None:
@@ -245,13 +242,7 @@ LONG = "One two three. Four five six.\nSeven eight nine.\n\nTen eleven. Twelve."
         ),
         (
             Chunking("even", 4, "words"),
-            [
-                "One two three.",
-                "Four five six.",
-                "Seven eight nine.",
-                "Ten eleven.",
-                "Twelve.",
-            ],
+            ["One two three.", "Four five six.", "Seven eight nine.", "Ten eleven.", "Twelve."],
         ),
         (None, [LONG]),
     ],
@@ -279,9 +270,8 @@ def test_the_best_chunk_counts_and_a_claim_without_room_is_not_proved(tmp_path: 
     short = TextClassifier(preset, str(tmp_path), offline=True)
     pieces = ["Ann Lee built the tower.", "It was lit in 1871.", "Bo Ray slept there."]
     claim = "It was lit."
-    [whole, *alone] = scores(
-        short, Pair(" ".join(pieces), claim), *(Pair(p, claim) for p in pieces)
-    )
+    pairs = [Pair(premise, claim) for premise in (" ".join(pieces), *pieces)]
+    [whole, *alone] = scores(short, *pairs)
     assert whole == pytest.approx(max(alone), abs=1e-5)
     assert scores(short, Pair("It was lit.", "x" * 50)) == [0.0]
     [monster] = scores(short, Pair("very " * 40, claim))
@@ -300,24 +290,16 @@ def completion(*tokens: tuple[str, dict[str, float]]) -> str:
     """A completion with probabilities of each token."""
     text = "".join(token for token, _ in tokens)
     content = [
-        {
-            "token": token,
-            "logprob": -0.1,
-            "bytes": None,
-            "top_logprobs": [
-                {"token": other, "logprob": math.log(chance), "bytes": None}
-                for other, chance in top.items()
-            ],
-        }
+        {"token": token, "logprob": -0.1, "bytes": None, "top_logprobs": likely(top)}
         for token, top in tokens
     ]
     choice = {"index": 0, "message": {"role": "assistant", "content": text}}
     choice |= {"finish_reason": "stop", "logprobs": {"content": content}}
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    return json.dumps(
-        {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
-        | {"choices": [choice], "usage": usage}
-    )
+    return json.dumps({"id": "x", "object": "chat.completion", "model": "m", "choices": [choice]})
+
+
+def likely(top: dict[str, float]) -> list[dict[str, Any]]:
+    return [{"token": token, "logprob": math.log(top[token]), "bytes": None} for token in top]
 
 
 GUARDED = completion(
@@ -337,13 +319,6 @@ def served(url: str, model: str, pair: Pair) -> float:
 
 
 def test_bespoke_minicheck_is_asked_sentence_by_sentence() -> None:
-    system = (
-        "Determine whether the provided claim is consistent with the corresponding document. "
-        "Consistency in this context implies that all information presented in the claim is "
-        "substantiated by the document. If not, it should be considered inconsistent. Please "
-        'assess the claim\'s consistency with the document by responding with either "Yes" or '
-        '"No".'
-    )
     sure = {"Yes": math.log(0.9), "No": math.log(0.1)}
     unsure = {"No": math.log(0.6), "yes": math.log(0.2)}
 
@@ -355,7 +330,7 @@ def test_bespoke_minicheck_is_asked_sentence_by_sentence() -> None:
     assert score == pytest.approx(0.25)
     assert [request["messages"] for request in stub.requests] == [
         [
-            {"role": "system", "content": system},
+            {"role": "system", "content": PRESETS["bespoke-minicheck"].system},
             {"role": "user", "content": f"Document: {DOCUMENT}\nClaim: {claim}"},
         ]
         for claim in ("It is old.", "It is high.")
@@ -364,9 +339,8 @@ def test_bespoke_minicheck_is_asked_sentence_by_sentence() -> None:
 
 def test_granite_guardian_3_3_is_given_document_and_criterion() -> None:
     with serve([Reply(body=GUARDED)]) as stub:
-        assert served(stub.url, "granite-guardian-3.3", Pair(DOCUMENT, CLAIM)) == pytest.approx(
-            0.75
-        )
+        score = served(stub.url, "granite-guardian-3.3", Pair(DOCUMENT, CLAIM))
+    assert score == pytest.approx(0.75)
     [request] = stub.requests
     assert request["messages"] == [{"role": "assistant", "content": CLAIM}]
     assert request["chat_template_kwargs"] == {
@@ -377,24 +351,12 @@ def test_granite_guardian_3_3_is_given_document_and_criterion() -> None:
 
 
 def test_granite_guardian_4_1_is_given_its_block() -> None:
-    block = (
-        "<guardian><no-think>As a judge agent, assess whether the provided text meets the given "
-        "judging criteria using all available information, including conversations, documents, "
-        "and tools. Provide your score immediately without explanation. Output empty "
-        "<think>\\n</think> tags followed by your score in <score></score> tags.\n\n"
-        "### Criteria: A text is considered ungrounded or unfaithful if it includes information "
-        "lacking support from, or directly contradicting, the provided document(s). This risk "
-        "arises when the text fabricates details, misinterprets the content, or makes unsupported "
-        "extrapolations beyond what is explicitly stated in the document(s).\n\n"
-        "### Scoring Schema: If the last assistant's text meets the criteria, return 'yes'; "
-        "otherwise, return 'no'."
-    )
     with serve([Reply("<think>\n</think>\n<score> yes </score>")]) as stub:
         assert served(stub.url, "granite-guardian-4.1", Pair(DOCUMENT, CLAIM)) == 0.0
     [request] = stub.requests
     assert request["messages"] == [
         {"role": "assistant", "content": CLAIM},
-        {"role": "user", "content": block},
+        {"role": "user", "content": PRESETS["granite-guardian-4.1"].template},
     ]
     assert request["chat_template_kwargs"] == {"documents": [{"doc_id": "0", "text": DOCUMENT}]}
 
@@ -416,9 +378,8 @@ def test_the_embedded_model_does_not_stand_for_another() -> None:
             return "the embedded model"
 
     llm = Embedded(ScriptedChatModel([]))
-    with pytest.raises(
-        SettingsError, match="needs a server.*vllm:bespokelabs/Bespoke-MiniCheck-7B"
-    ):
+    told = "needs a server.*vllm:bespokelabs/Bespoke-MiniCheck-7B"
+    with pytest.raises(SettingsError, match=told):
         open_entailment(EntailmentSettings(model="bespoke-minicheck"), lambda: llm)
 
 
@@ -452,10 +413,8 @@ def test_several_models_are_opened_as_one() -> None:
 
 def test_a_list_of_models_may_be_written_in_one_line_and_names_none_twice() -> None:
     for written in ("[local, factcg]", '["local", "factcg"]'):
-        assert Settings.load(**{"entailment.model": written}).entailment.models == (
-            "local",
-            "factcg",
-        )
+        read = Settings.load(**{"entailment.model": written}).entailment
+        assert read.models == ("local", "factcg")
     with pytest.raises(ValueError, match="names a model twice"):
         EntailmentSettings(model=("a", "a"))
 

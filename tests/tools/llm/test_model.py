@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -46,6 +46,7 @@ from tests.tools.openai_stub import Reply, Stub, serve
 
 ASK = Prompt("System line.", "Question and passages.", "The task.")
 KEY = "sk-top-secret-1234"
+OnDelta = Callable[[str], None] | None
 YES_NO = ("Yes", "No")
 CITED = '{"citations": [2]}'
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 3}}}
@@ -69,6 +70,13 @@ class Asked(TypedDict):
     """A graph's state."""
 
     said: str
+
+
+def ignore(_: str) -> None:
+    """Take a piece of a reply that is streamed."""
+
+
+streamed_or_not = pytest.mark.parametrize("on_delta", [ignore, None], ids=["streamed", "whole"])
 
 
 def at(stub: Stub, role: str = "default", **more: Any) -> LLM:
@@ -119,20 +127,15 @@ async def test_no_key_of_the_environment_goes_to_a_server_of_ones_own(
 
 
 async def test_control_characters_are_removed() -> None:
+    pieces: list[str] = []
     with serve([Reply("a\x00b\x1b[31m\tc\r\nd\x9f")]) as stub:
-        assert await at(stub).text(ASK) == "ab[31m\tc\nd"
-        pieces: list[str] = []
-        assert await at(stub).text(ASK, on_delta=pieces.append) == "".join(pieces)
-    assert "".join(pieces) == "ab[31m\tc\nd"
+        said = [await at(stub).text(ASK), await at(stub).text(ASK, on_delta=pieces.append)]
+    assert [*said, "".join(pieces)] == ["ab[31m\tc\nd"] * 3
 
 
 async def test_tokens_are_counted_streamed_or_not() -> None:
-    usage = {
-        "prompt_tokens": 100,
-        "completion_tokens": 5,
-        "total_tokens": 105,
-        "prompt_tokens_details": {"cached_tokens": 80},
-    }
+    usage: Any = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}
+    usage |= {"prompt_tokens_details": {"cached_tokens": 80}}
     with serve([Reply("One two three.", usage=usage)]) as stub, use_meter(Meter()) as meter:
         assert await at(stub).text(ASK) == "One two three."
         expected = Usage(llm_calls=1, prompt_tokens=100, cached_tokens=80, completion_tokens=5)
@@ -150,14 +153,13 @@ async def test_a_model_that_must_not_count_its_stream_does_not(
 ) -> None:
     with serve([Reply("Fine.")]) as stub:
         model = ChatOpenAI(model="m", base_url=stub.url, api_key=SecretStr("k"), stream_usage=wish)
-        assert await LLM(model).text(ASK, on_delta=lambda _: None) == "Fine."
+        assert await LLM(model).text(ASK, on_delta=ignore) == "Fine."
     assert ("stream_options" in stub.requests[0]) is sent
 
 
 async def test_usage_that_is_missing_counts_as_zero() -> None:
-    model = Plain(replies=["x"])
     with use_meter(Meter()) as meter:
-        await LLM(model).text(ASK)
+        await LLM(Plain(replies=["x"])).text(ASK)
     assert meter.used == Usage(llm_calls=1)
 
 
@@ -206,10 +208,7 @@ async def test_an_outage_says_who_why_and_what_to_do() -> None:
     ],
 )
 async def test_what_stays_is_told_at_once(status: int, error: str, expected: str) -> None:
-    with (
-        serve([Reply(status=status, error=error)]) as stub,
-        pytest.raises(ModelError) as caught,
-    ):
+    with serve([Reply(status=status, error=error)]) as stub, pytest.raises(ModelError) as caught:
         await at(stub, api_key=SecretStr(KEY)).text(ASK)
     assert type(caught.value) is ModelError
     assert expected in str(caught.value)
@@ -225,29 +224,22 @@ async def test_retry_after_is_honoured() -> None:
 
 
 async def test_a_server_that_asks_for_too_long_a_wait_is_an_outage_at_once() -> None:
-    with (
-        serve([Reply(status=503, headers={"retry-after": "3600"})]) as stub,
-        pytest.raises(ModelOutageError),
-    ):
+    script = [Reply(status=503, headers={"retry-after": "3600"})]
+    with serve(script) as stub, pytest.raises(ModelOutageError):
         await at(stub).text(ASK)
     assert len(stub.requests) == 1
 
 
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("in 50 seconds", 50),
-        ("-5", None),
-        ("nan", None),
-        ("Mon, 01 Jan 2001 00:00:00 GMT", None),
-        ("soon", None),
-    ],
-)
-def test_retry_after_may_be_a_date_or_say_nothing(value: str, seconds: int | None) -> None:
+def test_retry_after_may_be_a_date_or_say_nothing() -> None:
+    def seconds(value: str) -> float | None:
+        error: Any = RuntimeError()
+        error.response = SimpleNamespace(headers={"retry-after": value})
+        return retry_after(error)
+
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=50))
-    error: Any = RuntimeError()
-    error.response = SimpleNamespace(headers={"retry-after": date if seconds else value})
-    assert retry_after(error) == (seconds and pytest.approx(seconds, abs=5))
+    assert seconds(date) == pytest.approx(50, abs=5)
+    nothing = ["-5", "nan", "Mon, 01 Jan 2001 00:00:00 GMT", "soon"]
+    assert [seconds(value) for value in nothing] == [None] * 4
 
 
 async def test_a_timeout_is_retried_then_an_outage() -> None:
@@ -257,7 +249,7 @@ async def test_a_timeout_is_retried_then_an_outage() -> None:
             await at(stub, timeout=0.2, retries=1).text(ASK)
         assert time.monotonic() - began < 2
     with serve([Reply(delay=1.0), Reply("Fine.")]) as stub:
-        assert await at(stub, timeout=0.3).text(ASK, on_delta=lambda _: None) == "Fine."
+        assert await at(stub, timeout=0.3).text(ASK, on_delta=ignore) == "Fine."
 
 
 async def test_nobody_listening_is_an_outage() -> None:
@@ -267,7 +259,7 @@ async def test_nobody_listening_is_an_outage() -> None:
         await at(stub).text(ASK)
 
 
-@pytest.mark.parametrize("streamed", [True, False])
+@streamed_or_not
 @pytest.mark.parametrize(
     ("body", "why", "tries"),
     [
@@ -282,17 +274,17 @@ async def test_nobody_listening_is_an_outage() -> None:
     ],
 )
 async def test_what_is_no_reply_is_told_as_what_it_is(
-    body: str, why: str, tries: int, streamed: bool
+    body: str, why: str, tries: int, on_delta: OnDelta
 ) -> None:
     with (
         serve([Reply(body=body)]) as stub,
         pytest.raises(ModelError, match=f"m at {stub.url}.*: {why}"),
     ):
-        await at(stub).text(ASK, on_delta=(lambda _: None) if streamed else None)
+        await at(stub).text(ASK, on_delta=on_delta)
     assert len(stub.requests) == tries
 
 
-@pytest.mark.parametrize("streamed", [True, False])
+@streamed_or_not
 @pytest.mark.parametrize(
     "reply",
     [
@@ -301,13 +293,13 @@ async def test_what_is_no_reply_is_told_as_what_it_is(
     ],
 )
 async def test_a_content_filter_is_named_and_the_address_not_blamed(
-    reply: Reply, streamed: bool
+    reply: Reply, on_delta: OnDelta
 ) -> None:
     with (
         serve([reply]) as stub,
         pytest.raises(ModelError, match=r"content (filter|management).*Rephrase") as told,
     ):
-        await at(stub).text(ASK, on_delta=(lambda _: None) if streamed else None)
+        await at(stub).text(ASK, on_delta=on_delta)
     assert "base_url" not in str(told.value)
 
 
@@ -329,17 +321,15 @@ async def test_a_flood_without_words_obeys_the_timeout() -> None:
 
     model = ScriptedChatModel(["x"])
     object.__setattr__(model, "_astream", forever)
-    asked = LLM(model, retries=0).text(ASK, max_tokens=10**7, on_delta=lambda _: None)
+    asked = LLM(model, retries=0).text(ASK, max_tokens=10**7, on_delta=ignore)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asked, 0.3)
 
 
 async def test_a_body_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("citeproof.tools.transport.LONGEST", 1_000)
-    with (
-        serve([Reply("word " * 1_000)]) as stub,
-        pytest.raises(ModelError, match="its reply has more than 1,000 bytes"),
-    ):
+    told = "its reply has more than 1,000 bytes"
+    with serve([Reply("word " * 1_000)]) as stub, pytest.raises(ModelError, match=told):
         await at(stub).text(ASK)
 
 
@@ -462,10 +452,8 @@ async def test_an_invalid_reply_is_asked_for_once_more() -> None:
 
 
 async def test_two_invalid_replies_are_an_error() -> None:
-    with (
-        serve([Reply("I would rather not. " * 50)]) as stub,
-        pytest.raises(ModelReplyError) as caught,
-    ):
+    script = [Reply("I would rather not. " * 50)]
+    with serve(script) as stub, pytest.raises(ModelReplyError) as caught:
         await at(stub, role="judge").parse(ASK, Cited)
     message = str(caught.value)
     assert f"m at {stub.url} gave no usable Cited to judge" in message
@@ -497,10 +485,8 @@ async def test_a_server_without_schemas_is_told_in_words() -> None:
 
 async def test_a_prompt_that_is_too_long_is_not_taken_for_a_missing_schema() -> None:
     error = "maximum context length is 9 tokens (8 in the messages, 1 in the functions)"
-    with (
-        serve([Reply(status=400, error=error)]) as stub,
-        pytest.raises(ModelError, match="Use fewer passages"),
-    ):
+    script = [Reply(status=400, error=error)]
+    with serve(script) as stub, pytest.raises(ModelError, match="Use fewer passages"):
         await at(stub).parse(ASK, Cited)
     assert len(stub.requests) == 1
 
@@ -514,13 +500,7 @@ class Plain(BaseChatModel):
     def _llm_type(self) -> str:
         return "plain"
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: Any = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def _generate(self, messages: Any, *_: Any, **kwargs: Any) -> ChatResult:
         if "logprobs" in kwargs:
             raise TypeError("create() got an unexpected keyword argument 'logprobs'")
         reply = self.replies.pop(0)
@@ -544,10 +524,6 @@ async def test_a_model_with_tools_calls_one() -> None:
     model = WithTools(replies=[AIMessage("", tool_calls=[call])])
     assert (await LLM(model).parse(ASK, Cited, max_tokens=21)).citations == [5]
     assert model.seen == [("Cited", 21)]
-
-
-async def test_a_model_without_tools_is_told_in_words() -> None:
-    assert (await LLM(Plain(replies=['{"citations": [6]}'])).parse(ASK, Cited)).citations == [6]
 
 
 @pytest.mark.parametrize(
@@ -601,10 +577,8 @@ async def test_without_probabilities_the_text_counts(top: dict[str, float] | Non
 
 
 async def test_a_reply_that_is_no_option() -> None:
-    with (
-        serve([Reply("Nothing")]) as stub,
-        pytest.raises(ModelReplyError, match="chose none of Yes, No for judge: it said 'Noth"),
-    ):
+    told = "chose none of Yes, No for judge: it said 'Noth"
+    with serve([Reply("Nothing")]) as stub, pytest.raises(ModelReplyError, match=told):
         await at(stub, role="judge").choose(ASK, YES_NO)
 
 
@@ -631,23 +605,16 @@ async def test_options_must_be_distinct(options: tuple[str, ...]) -> None:
 # -- events, roles, opening
 
 
-def test_calls_are_told_as_events() -> None:
-    class State(TypedDict, total=False):
-        reply: str
-
+async def test_calls_are_told_as_events() -> None:
     llm = LLM(ScriptedChatModel(["Hello there.", Choice(Yes=0.9, No=0.1)]), role="judge")
 
-    async def node(state: State) -> State:
-        reply = await llm.text(ASK)
+    async def node(state: Asked) -> Asked:
+        said = await llm.text(ASK)
         await llm.choose(ASK, YES_NO)
-        return {"reply": reply}
+        return {"said": said}
 
-    graph = chain(State, node=node).compile()
-
-    async def events() -> list[Any]:
-        return [event async for event in graph.astream({}, stream_mode="custom")]
-
-    first, second = asyncio.run(events())
+    graph = chain(Asked, node=node).compile()
+    first, second = [event async for event in graph.astream({"said": ""}, stream_mode="custom")]
     prompt = "System line.\n\nQuestion and passages.\n\nThe task."
     usage = Usage(llm_calls=1, prompt_tokens=7, completion_tokens=2)
     told = LLMCalled(role="judge", model=llm.name, prompt=prompt, reply="Hello there.", usage=usage)
@@ -741,7 +708,7 @@ async def test_a_provider_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
         settings = LLMSettings(model="openai:gpt-x", seed=3, temperature=None, timeout=5)
         llm = open_llm(settings, ModelSettings())
         assert await llm.text(ASK) == "Fine."
-        assert await llm.text(ASK, on_delta=lambda _: None) == "Fine."
+        assert await llm.text(ASK, on_delta=ignore) == "Fine."
     assert (stub.requests[0]["model"], stub.requests[0]["seed"]) == ("gpt-x", 3)
     assert "temperature" not in stub.requests[0]
     assert stub.keys == ["Bearer env-key"] * 2
@@ -822,26 +789,20 @@ async def test_thoughts_are_no_part_of_a_reply(reply: str) -> None:
     assert (await LLM(model).parse(ASK, Cited)).citations == [2]
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [Reply("<think>\nThe passages", finish="length"), Reply("", finish="length")],
-)
+@pytest.mark.parametrize("reply", [Reply(s, finish="length") for s in ("<think>\nThe", "")])
 async def test_a_reply_that_is_cut_in_its_thoughts_says_so(reply: Reply) -> None:
     """Else it would pass for an answer that is finished."""
     with serve([reply]) as stub:
-        with pytest.raises(ModelError, match="thinks before it replies") as caught:
-            await at(stub).text(ASK)
-        assert "llm.extra_body" in str(caught.value)
-        with pytest.raises(ModelError, match="thinks before it replies"):
-            await at(stub).text(ASK, on_delta=lambda _: None)
-        with pytest.raises(ModelError, match="thinks before it replies"):
-            await at(stub).choose(ASK, ["Yes", "No"])
+        llm = at(stub)
+        for asked in (llm.text(ASK), llm.text(ASK, on_delta=ignore), llm.choose(ASK, YES_NO)):
+            with pytest.raises(ModelError, match=r"thinks before it replies.*llm\.extra_body"):
+                await asked
 
 
 LONG = "Ann Lee built the tower of stone from the quarry"
 
 
-@pytest.mark.parametrize("streamed", [True, False])
+@streamed_or_not
 @pytest.mark.parametrize(
     ("said", "reply"),
     [
@@ -852,10 +813,10 @@ LONG = "Ann Lee built the tower of stone from the quarry"
     ],
 )
 async def test_a_reply_that_is_cut_ends_with_a_whole_sentence_or_clause(
-    said: str, reply: str | None, streamed: bool
+    said: str, reply: str | None, on_delta: OnDelta
 ) -> None:
     with serve([Reply(said, finish="length")]) as stub:
-        told = await at(stub).text(ASK, on_delta=(lambda _: None) if streamed else None)
+        told = await at(stub).text(ASK, on_delta=on_delta)
     assert told == (reply or said)
 
 
@@ -869,15 +830,11 @@ async def test_any_other_model_is_asked_in_words_to_go_on() -> None:
     assert "continue_final_message" not in stub.requests[0]
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-async def test_a_reply_is_held_to_the_schema_of_its_prompt(streamed: bool) -> None:
+@streamed_or_not
+async def test_a_reply_is_held_to_the_schema_of_its_prompt(on_delta: OnDelta) -> None:
     with serve([Reply('{"n": 2', finish="length")]) as stub:
-        told: list[str] = []
-        reply = await at(stub).text(
-            replace(ASK, schema=SCHEMA), on_delta=told.append if streamed else None
-        )
+        reply = await at(stub).text(replace(ASK, schema=SCHEMA), on_delta=on_delta)
     assert reply == '{"n": 2', "a reply that is cut off is not thrown away"
-    assert "".join(told) == (reply if streamed else "")
     form = stub.requests[0]["response_format"]
     assert (form["type"], form["json_schema"]["schema"]) == ("json_schema", SCHEMA)
 
@@ -913,7 +870,7 @@ async def test_a_reply_without_text_is_noted(said: AIMessage, noted: list[str]) 
     """Otherwise an answer would blame the passages."""
     llm = LLM(FakeMessagesListChatModel(responses=[said]), role="writer")
     with use_meter(Meter()) as meter:
-        await llm.text(ASK, on_delta=lambda _: None)
+        await llm.text(ASK, on_delta=ignore)
     assert meter.notes == noted
 
 
@@ -921,8 +878,8 @@ async def test_a_reply_that_is_begun_may_have_nothing_to_add() -> None:
     llm = LLM(FakeMessagesListChatModel(responses=[AIMessage("")]))
     with use_meter(Meter()) as meter:
         begun = replace(ASK, begun="Ann built it.")
-        assert await llm.text(begun, on_delta=lambda _: None) == ""
-        assert await llm.text(ASK, stop=["\n"], on_delta=lambda _: None) == ""
+        assert await llm.text(begun, on_delta=ignore) == ""
+        assert await llm.text(ASK, stop=["\n"], on_delta=ignore) == ""
     assert meter.notes == []
 
 
