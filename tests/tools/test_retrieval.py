@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from citeproof.tools.retrieval import (
     fuse,
     retrieve_many,
 )
-from citeproof.tools.retrieval.search_pool import Candidate
+from citeproof.tools.retrieval.search_pool import Candidate, ListPool
 from citeproof.types import Passage
 from tests.memory.fakes import WordEmbeddings
 
@@ -99,32 +99,22 @@ async def test_k_and_empty_queries(index: Index) -> None:
 
 
 async def test_an_empty_index_finds_nothing() -> None:
-    index = Index.open(
-        ChromaSettings(in_memory=True), RetrieverSettings(), WordEmbeddings(dimension=2048)
-    )
+    index = Index.open(ChromaSettings(in_memory=True), RetrieverSettings(), WordEmbeddings())
     assert await index.retriever().retrieve("anything", 5) == []
     index.close()
     assert await from_passages([]).retrieve("anything", 5) == []
     assert await from_passages([], WordEmbeddings()).retrieve("anything", 5) == []
 
 
-async def test_words_that_are_nowhere_find_nothing() -> None:
-    retriever = from_passages(PASSAGES)
-    assert await retriever.retrieve("xylophone", 5) == []
-    assert await retriever.retrieve("the of and", 5) == []
-    assert await retriever.retrieve("?!", 5) == []
+@pytest.mark.parametrize("query", ["xylophone", "the of and", "?!"])
+async def test_words_that_are_nowhere_find_nothing(query: str) -> None:
+    assert await from_passages(PASSAGES).retrieve(query, 5) == []
 
 
-async def test_accents_case_and_endings_do_not_matter() -> None:
-    retriever = from_texts(["Beyoncé was SINGING.", "日本の首都", "Something else."])
-    for query in ("beyonce", "sings", "首都"):
-        assert len(await retriever.retrieve(query, 5)) == 1
-
-
-async def test_words_are_not_cut_at_their_vowel_marks() -> None:
-    retriever = from_texts(["वह कलम है", "वह किताब है"])
-    [found] = await retriever.retrieve("किताब", 5)
-    assert found.text == "वह किताब है"
+@pytest.mark.parametrize("query", ["beyonce", "sings", "首都", "किताब"])
+async def test_accents_case_and_endings_do_not_matter_and_vowel_marks_do(query: str) -> None:
+    texts = ["Beyoncé was SINGING.", "日本の首都", "Something else.", "वह कलम है", "वह किताब है"]
+    assert len(await from_texts(texts).retrieve(query, 5)) == 1
 
 
 async def test_searches_run_at_the_same_time(index: Index) -> None:
@@ -171,41 +161,26 @@ async def test_langchain_documents_become_passages() -> None:
         Document("Two.", metadata={"url": "http://x.y", "start_index": 7}),
         Document("Three.", metadata={"source": "r.pdf", "page": 0, "total_pages": 9}),
         Document("  "),
-        Document("Four."),
+        Document("Four.", id="d4", metadata={"page": 3.0, "start": 12.0}),
+        Document("Five.", id="d5", metadata={"page": "iv", "start_index": -1}),
+        Document("Six."),
     ]
     retriever = coerce_retriever(Documents(found=documents))
-    assert await retriever.retrieve("q", 3) == [
+    two, three = Passage.make_id("http://x.y", "Two.", 7), Passage.make_id("r.pdf", "Three.")
+    assert await retriever.retrieve("q", 5) == [
         Passage(id="d1", text="One.", title="T", source="s.md", page=3, end=4),
-        Passage(
-            id=Passage.make_id("http://x.y", "Two.", 7),
-            text="Two.",
-            source="http://x.y",
-            start=7,
-            end=11,
-        ),
-        Passage(
-            id=Passage.make_id("r.pdf", "Three."), text="Three.", source="r.pdf", page=1, end=6
-        ),
+        Passage(id=two, text="Two.", source="http://x.y", start=7, end=11),
+        Passage(id=three, text="Three.", source="r.pdf", page=1, end=6),
+        Passage(id="d4", text="Four.", page=3, start=12, end=17),
+        Passage(id="d5", text="Five.", end=5),
     ]
     assert await retriever.retrieve("", 3) == []
 
 
-async def test_numbers_of_langchain_documents_may_be_floats_and_unknown() -> None:
-    documents = [
-        Document("One.", id="d1", metadata={"page": 3.0, "start": 12.0}),
-        Document("Two.", id="d2", metadata={"page": "iv", "start_index": -1}),
-    ]
-    assert await coerce_retriever(Documents(found=documents)).retrieve("q", 3) == [
-        Passage(id="d1", text="One.", page=3, start=12, end=16),
-        Passage(id="d2", text="Two.", end=4),
-    ]
-
-
 async def test_a_failing_langchain_retriever_is_named() -> None:
+    refused = coerce_retriever(Documents(found=[], error=ConnectionError("refused")))
     with pytest.raises(RetrievalError, match="Documents failed: ConnectionError: refused") as error:
-        await coerce_retriever(Documents(found=[], error=ConnectionError("refused"))).retrieve(
-            "q", 1
-        )
+        await refused.retrieve("q", 1)
     assert isinstance(error.value.__cause__, ConnectionError)
     with pytest.raises(RetrievalError, match="gave a str"):
         await coerce_retriever(Documents(found=["text"])).retrieve("q", 1)
@@ -258,17 +233,13 @@ def test_what_cannot(source: object) -> None:
         coerce_retriever(source)
 
 
-async def test_passages_that_were_deleted_meanwhile_are_left_out() -> None:
-    class Forgetful:
-        def candidates(
-            self, queries: Sequence[str], depth: int, kind: Kind = "fused"
-        ) -> list[list[Candidate]]:
-            return [[Candidate("gone", 0.9, 9.0), Candidate("here", 0.8, 8.0)] for _ in queries]
-
-        def get(self, ids: Sequence[str]) -> list[Passage]:
-            return [Passage(id=key, text="x") for key in ids if key != "gone"]
-
-    assert [p.id for p in await HybridRetriever(Forgetful()).retrieve("q", 2)] == ["here"]
+async def test_passages_that_were_deleted_meanwhile_are_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pool = ListPool([Passage(id="here", text="x")], None)
+    found = [[Candidate("gone", 0.9, 9.0), Candidate("here", 0.8, 8.0)]]
+    monkeypatch.setattr(pool, "candidates", lambda *_: found)
+    assert [p.id for p in await HybridRetriever(pool).retrieve("q", 2)] == ["here"]
 
 
 async def test_pieces_of_one_document_are_told_apart() -> None:

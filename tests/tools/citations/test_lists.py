@@ -7,14 +7,16 @@ import pytest
 from citeproof import Passage
 from citeproof.tools.citations.lists import lists_in
 
-Found = list[tuple[str | None, list[str]]]
+LATE = "It is late. "
 
 
-def found(text: str) -> Found:
+def found(text: str) -> list[str]:
+    """The lists of a text, each as its lead and its items."""
     lists = lists_in(Passage(id="a", title="A page", text=text))
-    return [
-        (one.lead.text if one.lead else None, [item.text for item in one.items]) for one in lists
+    parts = [
+        [one.lead.text if one.lead else "", *(item.text for item in one.items)] for one in lists
     ]
+    return [" | ".join(own) for own in parts]
 
 
 @pytest.mark.parametrize(
@@ -22,35 +24,26 @@ def found(text: str) -> Found:
     [
         ("No list.", []),
         ("Buy:\n- milk", []),
-        ("- milk\n- bread", [(None, ["milk", "bread"])]),
-        ("Buy:\n- milk\n- bread\nThen pay.", [("Buy:", ["milk", "bread"])]),
-        (
-            "It is late. Buy:\n\n* milk\n\n* bread\n\nPay.",
-            [("It is late. Buy:", ["milk", "bread"])],
-        ),
-        ("It is late.\n\nBuy:\n- milk\n- bread", [("Buy:", ["milk", "bread"])]),
-        (
-            f"{'It is late. ' * 26}Buy:\n- milk\n- bread",
-            [(f"{'It is late. ' * 24}Buy:", ["milk", "bread"])],
-        ),
-        ("## Steps\n1. Open it.\n2. Shut it.", [(None, ["Open it.", "Shut it."])]),
-        ("Steps\n1) Open it.\n2) Shut it.", [(None, ["Open it.", "Shut it."])]),
-        (
-            "Do two of these.\n- Sail: play\n  a card.\n- Rest.",
-            [("Do two of these.", ["Sail: play a card.", "Rest."])],
-        ),
+        ("- milk\n- bread", [" | milk | bread"]),
+        ("Buy:\n- milk\n- bread\nThen pay.", ["Buy: | milk | bread"]),
+        ("It is late. Buy:\n\n* milk\n\n* bread\n\nPay.", ["It is late. Buy: | milk | bread"]),
+        ("It is late.\n\nBuy:\n- milk\n- bread", ["Buy: | milk | bread"]),
+        (f"{LATE * 26}Buy:\n- milk\n- bread", [f"{LATE * 24}Buy: | milk | bread"]),
+        ("## Steps\n1. Open it.\n2. Shut it.", [" | Open it. | Shut it."]),
+        ("Steps\n1) Open it.\n2) Shut it.", [" | Open it. | Shut it."]),
+        ("Do two:\n- Sail: play\n  a card.\n- Rest.", ["Do two: | Sail: play a card. | Rest."]),
         (
             "Do this:\n1. Open it:\n   - by hand,\n   - or by key.\n2. Shut it.",
-            [("Do this:", ["Open it: - by hand, - or by key.", "Shut it."])],
+            ["Do this: | Open it: - by hand, - or by key. | Shut it."],
         ),
-        ("Do this:\n1. Open\nthe lid.\n2. Shut it.", [("Do this:", ["Open the lid.", "Shut it."])]),
+        ("Do this:\n1. Open\nthe lid.\n2. Shut it.", ["Do this: | Open the lid. | Shut it."]),
         (
             "Good:\n- fast\n- small\n\nBad:\n- new\n- loud",
-            [("Good:", ["fast", "small"]), ("Bad:", ["new", "loud"])],
+            ["Good: | fast | small", "Bad: | new | loud"],
         ),
     ],
 )
-def test_lists(text: str, lists: Found) -> None:
+def test_lists(text: str, lists: list[str]) -> None:
     assert found(text) == lists
 
 

@@ -50,9 +50,8 @@ async def test_it_is_a_retriever_for_citeproof_and_for_langchain() -> None:
 
 async def test_a_folder_is_loaded_as_a_cross_encoder(tmp_path: Path) -> None:
     folder = bert(tmp_path, ["LABEL_0"])
-    found = await CrossEncoderReranker(ListRetriever(lambda _: [A, B, C]), folder).retrieve(
-        "lee", 3
-    )
+    made = CrossEncoderReranker(ListRetriever(lambda _: [A, B, C]), folder)
+    found = await made.retrieve("lee", 3)
     scores = await CrossEncoder(folder).scores([Pair("lee", p.premise) for p in (A, B, C)])
     ranked = [p for _, p in sorted(zip(scores, (A, B, C), strict=True), key=lambda one: -one[0])]
     assert found == ranked

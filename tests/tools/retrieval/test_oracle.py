@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from citeproof.testing import TableEntailment, passage
 from citeproof.tools.retrieval.oracle import oracle_passages, oracle_passages_for_claims
 
@@ -27,18 +25,9 @@ def test_any_alias_counts_and_an_answer_only_once() -> None:
     assert chosen([["A. Lee", "Ann Lee"], ["Bo Ray", "Ray"]], 1) == ["both"]
 
 
-@pytest.mark.parametrize(
-    ("alias", "first"),
-    [
-        ("the ANN LEE!", "one"),
-        ("nn Le", "none"),
-        ("", "none"),
-        ("the", "none"),
-        ("Ann, Lee", "one"),
-    ],
-)
-def test_aliases_are_compared_word_by_word(alias: str, first: str) -> None:
-    assert chosen([[alias]], 1) == [first]
+def test_aliases_are_compared_word_by_word() -> None:
+    assert [chosen([[alias]], 1) for alias in ("the ANN LEE!", "Ann, Lee")] == [["one"]] * 2
+    assert [chosen([[alias]], 1) for alias in ("nn Le", "the", "")] == [["none"]] * 3
 
 
 def test_titles_are_read_too() -> None:

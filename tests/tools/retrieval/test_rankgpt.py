@@ -36,10 +36,9 @@ async def found(made: RankGPTRetriever, k: int) -> list[int]:
 async def test_one_window_orders_all() -> None:
     made, model = ranker()
     assert await found(made, 4) == [9, 8, 7, 5]
-    assert len(model.calls) == 1
-    assert "Rank the 8 passages by how much they help to answer this question: Which?" in (
-        model.calls[0].prompt
-    )
+    [call] = model.calls
+    task = "Rank the 8 passages by how much they help to answer this question: Which?"
+    assert task in call.prompt
 
 
 async def test_windows_go_from_the_last_to_the_first_and_the_best_rise() -> None:
@@ -55,11 +54,6 @@ async def test_windows_that_do_not_divide_the_candidates_reach_the_first() -> No
     assert [call.prompt.count("<passage") for call in model.calls] == [3, 3, 3, 2]
 
 
-async def test_no_passage_is_lost_or_made_up() -> None:
-    made, _ = ranker(lambda _: "[7] > [7] > [99] > [0] > [2]")
-    assert await found(made, 8) == [5, 1, 3, 9, 4, 2, 7, 8]
-
-
 @pytest.mark.parametrize(
     ("reply", "order"),
     [
@@ -69,7 +63,7 @@ async def test_no_passage_is_lost_or_made_up() -> None:
         ("[ 2 ]", [2, 1, 3]),
         ("I cannot rank them.", [1, 2, 3]),
         ("", [1, 2, 3]),
-        ("[4] > [5]", [1, 2, 3]),
+        ("[3] > [3] > [99] > [0] > [2]", [3, 2, 1]),
     ],
 )
 def test_any_reply_is_a_permutation(reply: str, order: list[int]) -> None:

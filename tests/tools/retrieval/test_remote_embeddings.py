@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from citeproof import Passage
 from citeproof.errors import ModelError, ModelOutageError
 from citeproof.models.manifest import MINILM
 from citeproof.runtime.meter import Meter, use_meter
-from citeproof.settings import BudgetSettings, EmbeddingSettings, RetrieverSettings, Settings
+from citeproof.settings import EmbeddingSettings, RetrieverSettings, Settings
+from citeproof.testing import passage
 from citeproof.tools.retrieval.hybrid import HybridRetriever
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings, open_embedder
 from citeproof.tools.retrieval.search_pool import ListPool
-from citeproof.types import Usage
 from tests.tools.model_stub import Reply, serve
 
 
@@ -26,9 +25,8 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 def vectors(path: str, body: Any) -> Reply:
     if path != "/v1/embeddings":
         return Reply({"error": "no such route"}, 404)
-    data = [
-        {"index": n, "embedding": [3.0, 4.0 * len(text)]} for n, text in enumerate(body["input"])
-    ]
+    made = enumerate([3.0, 4.0 * len(text)] for text in body["input"])
+    data = [{"index": number, "embedding": vector} for number, vector in made]
     return Reply({"data": data[::-1], "model": body["model"]})
 
 
@@ -67,10 +65,7 @@ def test_a_model_is_the_same_there_as_here() -> None:
         (Reply({"error": {"message": "no model"}}, 404), "no model"),
         (Reply({"error": "full"}, 429, {"Retry-After": "0"}), "after 2 attempts"),
         (Reply("<html>", 200, {"content-type": "text/html"}), "HTML page"),
-        (
-            Reply({"data": [{"index": n, "embedding": [1.0]} for n in "12"]}),
-            "2 vectors for 1 texts",
-        ),
+        (Reply({"data": [{"index": n, "embedding": [1]} for n in "12"]}), "2 vectors for 1 texts"),
         (Reply({"data": []}), "no vectors"),
         (Reply({"data": [{"index": 0, "embedding": "AAAA"}]}), "no vectors"),
         (Reply({"data": [{"index": 0, "embedding": [0.0]}]}), "no vectors"),
@@ -96,11 +91,8 @@ def test_a_server_that_is_gone_is_told_when_the_models_are_opened() -> None:
 
 
 async def test_a_fused_search_goes_on_by_words_where_the_server_is_gone() -> None:
-    passages = [
-        Passage(id="a", title="Tower", text="Ann Lee built the tower."),
-        Passage(id="b", title="Storm", text="A storm broke the lamp."),
-    ]
-    meter, works = Meter(Usage(), BudgetSettings()), [True]
+    passages = [passage("Ann Lee built the tower."), passage("A storm broke the lamp.")]
+    works = [True]
 
     def answer(path: str, body: Any) -> Reply:
         return vectors(path, body) if works else Reply({"error": "unhealthy"}, 503)
@@ -110,7 +102,7 @@ async def test_a_fused_search_goes_on_by_words_where_the_server_is_gone() -> Non
         search, dense = HybridRetriever(pool), HybridRetriever(pool, "dense")
         assert len(await search.retrieve("Who built the tower?", 2)) == 2
         works.clear()
-        with use_meter(meter):
+        with use_meter(Meter()) as meter:
             assert await search.retrieve("Who built a tower?", 1) == passages[:1]
         with pytest.raises(ModelOutageError):
             await dense.retrieve("Who built one?", 1)
