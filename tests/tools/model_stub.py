@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.loopback import running
 
-__all__ = ["Reply", "Stub", "serve", "tei"]
+__all__ = ["Reply", "Stub", "send", "serve", "tei"]
 
 
 @dataclass
@@ -66,22 +66,28 @@ def serve(answer: Callable[[str, Any], Reply]) -> Iterator[Stub]:
             reply = answer(self.path, body)
             time.sleep(reply.delay)
             text = reply.body if isinstance(reply.body, str) else json.dumps(reply.body)
-            data = text.encode()
             with lock:
                 stub.under_way -= 1
             try:
-                self.send_response(reply.status)
-                kind = {"content-type": "application/json"} | dict(reply.headers)
-                for name, value in kind.items():
-                    self.send_header(name, value)
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                send(self, reply.status, reply.headers, text)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
 
     with running(Handler) as stub.url:
         yield stub
+
+
+def send(
+    handler: BaseHTTPRequestHandler, status: int, headers: Mapping[str, str], text: str
+) -> None:
+    """Send a whole reply, as JSON unless the headers say otherwise."""
+    data = text.encode()
+    handler.send_response(status)
+    kind = {"content-type": "application/json", "content-length": str(len(data))}
+    for name, value in {**kind, **headers}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(data)
 
 
 def tei(

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from tests.loopback import running
+from tests.tools.model_stub import send
 
 __all__ = ["Reply", "Stub", "serve"]
 
@@ -69,22 +70,11 @@ def serve(script: Sequence[Reply] | Callable[[dict[str, Any]], Reply]) -> Iterat
                 self.close_connection = True
 
         def _send(self, reply: Reply) -> None:
-            text = reply.body
-            if text is None:
-                message = (
-                    _completion(reply)
-                    if reply.status == 200
-                    else {"error": {"message": reply.error or "no", "type": "x", "code": None}}
-                )
-                text = json.dumps(message)
-            data = text.encode()
-            self.send_response(reply.status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            for name, value in reply.headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
+            message = _completion(reply)
+            if reply.status != 200:
+                message = {"error": {"message": reply.error or "no", "type": "x", "code": None}}
+            text = json.dumps(message) if reply.body is None else reply.body
+            send(self, reply.status, reply.headers, text)
 
         def _stream(self, reply: Reply) -> None:
             self.send_response(200)
@@ -130,11 +120,5 @@ def _completion(reply: Reply) -> dict[str, Any]:
     if reply.top is not None:
         top = [{"token": t, "logprob": p, "bytes": None} for t, p in reply.top.items()]
         choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
-    return {
-        "id": "x",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "m",
-        "choices": [choice],
-        "usage": _usage(reply),
-    }
+    whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+    return {**whole, "choices": [choice], "usage": _usage(reply)}

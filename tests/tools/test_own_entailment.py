@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,15 +16,15 @@ from citeproof.tools.entailment import Score
 BUILT = "Ann Lee built the lighthouse."
 
 
-def tools_with(entailment: Any) -> Toolbox:
+def tools_with(entailment: Any, answerability: Any = None) -> Toolbox:
     """Tools over a model that cites the only document."""
-    return Toolbox(ScriptedChatModel({"": f"{BUILT} [1]"}), entailment=entailment)
+    model = ScriptedChatModel({"": f"{BUILT} [1]"})
+    return Toolbox(model, entailment=entailment, answerability=answerability)
 
 
-def ask(entailment: Any) -> Answer:
-    return answer(
-        build_vanilla(tools_with(entailment)), "Who built the lighthouse?", documents=[BUILT]
-    )
+def ask(*models: Any) -> Answer:
+    graph = build_vanilla(tools_with(*models))
+    return answer(graph, "Who built the lighthouse?", documents=[BUILT])
 
 
 def contains(premise: str, hypothesis: str) -> float:
@@ -117,12 +117,7 @@ def test_what_is_no_entailment_model_is_refused(model: Any) -> None:
 
 
 def test_a_function_decides_whether_a_text_answers() -> None:
-    never: Callable[[str, str], float] = lambda *_: 0.0  # noqa: E731
-    tools = Toolbox(
-        ScriptedChatModel({"": f"{BUILT} [1]"}), entailment=contains, answerability=never
-    )
-    told = answer(build_vanilla(tools), "Who built the lighthouse?", documents=[BUILT])
-    assert told.status == "not_found"
+    assert ask(contains, lambda *_: 0.0).status == "not_found"
 
 
 def test_a_budget_may_be_a_dict() -> None:

@@ -90,14 +90,13 @@ async def test_of_json_only_what_the_sentences_say_is_told() -> None:
 
 
 def test_a_claim_quotes_the_sentence_that_supports_it_where_there_is_one() -> None:
-    assert marked_claim("It is white.", [1, 3], PASSAGES) == Claim(
-        text="It is white.",
-        citations=(
-            Citation(passage_id="a", number=1, sentence="It is white."),
-            Citation(passage_id="c", number=3, sentence=""),
-        ),
-        verdict=UNCHECKED,
+    said = "It is white."
+    one, three = (
+        Citation(passage_id="a", number=1, sentence=said),
+        Citation(passage_id="c", number=3),
     )
+    claim = Claim(text=said, citations=(one, three), verdict=UNCHECKED)
+    assert marked_claim(said, [1, 3], PASSAGES) == claim
 
 
 @pytest.mark.parametrize(

@@ -47,17 +47,11 @@ def test_lists(text: str, lists: list[str]) -> None:
     assert found(text) == lists
 
 
-def test_the_premise_is_the_list_as_it_stands() -> None:
-    passage = Passage(id="a", title="Shopping", text="It is late. Buy:\n- milk\n- bread\n\nPay.")
-    [one] = lists_in(passage)
-    assert one.premise == "Title: Shopping\nIt is late. Buy:\n- milk\n- bread"
-
-
 @pytest.mark.parametrize(
     ("text", "name", "premise"),
     [
         ("- milk\n- bread", "To buy", "- milk\n- bread"),
-        ("Take:\n- milk\n- bread", "To buy Take:", "Take:\n- milk\n- bread"),
+        ("Take:\n- milk\n- bread\n\nPay.", "To buy Take:", "Take:\n- milk\n- bread"),
         ("It is late.\n\n## Food\n- milk\n- bread", "## Food", "## Food\n- milk\n- bread"),
         ("Food\n\nTake:\n- milk\n- bread", "Food Take:", "Food\n\nTake:\n- milk\n- bread"),
         ("Food\n\nIt is late.\n\nTake:\n- milk\n- bread", "To buy Take:", "Take:\n- milk\n- bread"),

@@ -1,16 +1,12 @@
 """Marks, supporting sentences and repetitions."""
 
 import time
+from typing import Any
 
 import pytest
 
 from citeproof.testing import passage as made
-from citeproof.tools.citations.marks import (
-    adds_nothing,
-    cite,
-    marks,
-    supporting_sentence,
-)
+from citeproof.tools.citations.marks import adds_nothing, cite, marks, supporting_sentence
 from citeproof.types import Box, Citation, Claim, Passage, Verdict
 
 
@@ -79,6 +75,7 @@ def box(start: int, end: int, top: float) -> Box:
     return Box(start=start, end=end, left=0.1, top=top, right=0.9, bottom=top + 0.02)
 
 
+BUILT = "Ann Lee built it."
 PAGE = Passage(
     id="p",
     text="The tower is white. Ann Lee built it in 1871.",
@@ -89,35 +86,22 @@ PAGE = Passage(
 
 def test_a_citation_says_where_its_sentence_stands() -> None:
     [citation] = cite({4: PAGE}, "Ann Lee was the builder.")
-    sentence = "Ann Lee built it in 1871."
-    assert citation == Citation(
-        passage_id="p",
-        number=4,
-        sentence=sentence,
-        page=3,
-        boxes=(box(0, 12, 0.1), box(13, 25, 0.2)),
-    )
+    assert (citation.passage_id, citation.number, citation.page) == ("p", 4, 3)
+    assert citation.sentence == "Ann Lee built it in 1871."
+    assert citation.boxes == (box(0, 12, 0.1), box(13, 25, 0.2))
 
 
 @pytest.mark.parametrize(
-    ("passage", "claim", "why"),
+    ("change", "claim", "why"),
     [
-        (PAGE, "Goats.", "no sentence of the passage shares a word with the claim"),
-        (
-            PAGE.model_copy(update={"boxes": ()}),
-            "Ann Lee built it.",
-            "its source does not give the position of the page's lines",
-        ),
-        (
-            PAGE.model_copy(update={"boxes": PAGE.boxes[:1]}),
-            "Ann Lee built it.",
-            "the sentence is not visible on its page",
-        ),
-        (PAGE.model_copy(update={"boxes": (), "page": None}), "Ann Lee built it.", ""),
+        ({}, "Goats.", "no sentence of the passage shares a word with the claim"),
+        ({"boxes": ()}, BUILT, "its source does not give the position of the page's lines"),
+        ({"boxes": PAGE.boxes[:1]}, BUILT, "the sentence is not visible on its page"),
+        ({"boxes": (), "page": None}, BUILT, ""),
     ],
 )
-def test_a_citation_without_boxes_says_why(passage: Passage, claim: str, why: str) -> None:
-    [citation] = cite({1: passage}, claim)
+def test_a_citation_without_boxes_says_why(change: dict[str, Any], claim: str, why: str) -> None:
+    [citation] = cite({1: PAGE.model_copy(update=change)}, claim)
     assert (citation.boxes, citation.unplaced) == ((), why)
 
 
