@@ -54,9 +54,7 @@ def in_requests(texts: Iterable[T], most: int, length: Callable[[T], int]) -> It
 class ModelServer:
     """A server at an address. Threads and event loops may share an instance.
 
-    Args:
-        section: The name of the settings section, for errors.
-        settings: The section, with a `base_url`.
+    The settings have a `base_url`; the name of their section is for errors.
     """
 
     def __init__(self, section: str, settings: ServedSettings) -> None:

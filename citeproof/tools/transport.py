@@ -68,11 +68,7 @@ def content_type(response: Any) -> str:
 
 
 def read_json(kind: str, body: bytes) -> Any:
-    """Parse the JSON of a body.
-
-    Args:
-        kind: Its content type.
-        body: The body, without surrounding space.
+    """Parse the JSON of a body, which has no space around it, by its content type.
 
     Raises:
         BadReplyError: The body is an HTML page, is empty, breaks off, or is not JSON.

@@ -77,23 +77,17 @@ async def check(
     asked = [sentence for sentence in said if sentence.states]
     cited = await _cited_passages(asked, sources, k)
     found = await _others(asked, cited, retriever or from_passages(everything), k)
+    claims = [
+        ({place: passage for place, (_, passage) in enumerate(own)}, sentence.text)
+        for own, sentence in zip(cited, asked, strict=True)
+    ]
+    pairs = [
+        Pair(passage.premise, sentence.text)
+        for passages, sentence in zip(found, asked, strict=True)
+        for passage in passages
+    ]
     supports, scores = await asyncio.gather(
-        find_supports(
-            entailment,
-            "",
-            [
-                ({place: passage for place, (_, passage) in enumerate(own)}, sentence.text)
-                for own, sentence in zip(cited, asked, strict=True)
-            ],
-        ),
-        _score(
-            entailment,
-            [
-                Pair(passage.premise, sentence.text)
-                for passages, sentence in zip(found, asked, strict=True)
-                for passage in passages
-            ],
-        ),
+        find_supports(entailment, "", claims), _score(entailment, pairs)
     )
     score = iter(scores)
     evidence = zip(cited, supports, found, strict=True)

@@ -15,11 +15,6 @@ class Ensemble:
     Each model's scores are first stretched, linearly below and above its threshold, so that the
     threshold becomes 0.5. With `min` and the default threshold, a pair is therefore entailed if
     all models say so, whatever their thresholds.
-
-    Args:
-        members: Two or more models.
-        combine: Whether the lowest score or the mean counts.
-        threshold: Combined scores from here on count as entailed; defaults to 0.5.
     """
 
     def __init__(

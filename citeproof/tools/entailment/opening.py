@@ -74,9 +74,7 @@ def open_entailment(
 def open_first(settings: EntailmentSettings, models: ModelSettings) -> Entailment:
     """Open the classifier that the settings name, without the judge behind it and without a cache.
 
-    Raises:
-        SettingsError: The settings do not fit together.
-        ModelError: The server at `entailment.base_url` cannot be used.
+    Raises what `open_entailment` does.
     """
 
     def refuse() -> LLM:
@@ -87,11 +85,7 @@ def open_first(settings: EntailmentSettings, models: ModelSettings) -> Entailmen
 
 
 def shipped_threshold(settings: EntailmentSettings) -> float:
-    """Return the threshold of the shipped model: as set, chosen by `false_proofs`, or fitted.
-
-    Raises:
-        SettingsError: `false_proofs` is too small.
-    """
+    """Return the threshold of the shipped model: as set, chosen by `false_proofs`, or fitted."""
     if settings.threshold is not None:
         return settings.threshold
     if settings.false_proofs is None:

@@ -11,8 +11,6 @@ from citeproof.errors import CiteproofError, ModelError, SettingsError, Verifier
 from citeproof.tools.entailment.base import Entailment, Pair, Score
 from citeproof.tools.llm.retries import is_transient
 
-__all__ = ["EntailmentLike", "coerce_entailment"]
-
 EntailmentLike: TypeAlias = Entailment | Callable[[str, str], float | Awaitable[float]]
 """An entailment model, or a function of premise and hypothesis that returns the probability."""
 _FIX = "Return a number from 0 to 1 for each pair, in their order."

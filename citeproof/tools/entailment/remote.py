@@ -34,10 +34,7 @@ def open_remote(
 ) -> Entailment:
     """Open the model that the settings name, at their `base_url`, and have it score a test pair.
 
-    Args:
-        settings: The `[entailment]` section, with one model.
-        threshold: Scores from here on count as entailed; defaults to the preset's, or 0.5.
-        offline: Whether to load tokenizers from this machine only.
+    Scores from `threshold` on count as entailed; it defaults to the preset's, or 0.5.
 
     Raises:
         SettingsError: The server cannot serve such a model, or reads its outputs itself although
@@ -91,11 +88,7 @@ def open_remote(
 class RemoteModel:
     """A classifier on a server; it scores a test pair when it is opened, so that errors show.
 
-    Args:
-        classifier: The model at the server.
-        name: Its name in reports and caches.
-        threshold: Scores from here on count as entailed.
-        predict: Returns the scores of pairs, in order, from the server.
+    `predict` gets the scores of pairs, in order, from the server.
 
     Raises:
         ModelError: The server returns no scores.

@@ -24,13 +24,13 @@ class PresetModel:
     The first pair loads the model, on a GPU if there is one.
 
     Args:
-        preset: Template, chunks and output.
-        source: A hub path, a folder or a file; defaults to the preset's.
+        preset: Template, chunks and output. It has defaults of source, threshold and label.
+        source: A hub path, a folder or a file.
         name: Its name in reports and caches; defaults to the source.
-        threshold: Scores from here on count as entailed; defaults to the preset's.
+        threshold: Scores from here on count as entailed.
         batch_size: Texts in one forward pass; the default depends on the kind of model.
         offline: Whether to load only what is on this machine.
-        label: The entailment output of a classifier; overrides the preset's.
+        label: The entailment output of a classifier.
     """
 
     batch_size = 16

@@ -50,13 +50,9 @@ def retry(
 ) -> AsyncRetrying:
     """Return the attempts of one call: the first, and retries after transient failures.
 
-    Waits for as long as the server asks for, or else with exponential backoff and jitter.
-
-    Args:
-        retries: Further attempts after the first.
-        backoff: Seconds before the first retry, doubled for each further one.
-        waiting: Called before each wait with the failure, the seconds and the number of the next
-            attempt.
+    Waits for as long as the server asks for, or else with exponential backoff from `backoff`
+    seconds on, and jitter. `waiting` is called before each wait with the failure, the seconds and
+    the number of the next attempt.
     """
     by_ourselves = wait_exponential(backoff, max=60) + wait_random(0, backoff)
 

@@ -12,6 +12,7 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableConfig
 from langchain_core.vectorstores import VectorStore
 
 from citeproof.errors import CiteproofError, RetrievalError
@@ -61,22 +62,34 @@ class LangChainRetriever:
         return list(found.values())[:k]
 
 
-class AsLangChain(BaseRetriever):
+class DocumentRetriever(BaseRetriever):
+    """A LangChain retriever whose one method to write, `documents`, also serves blocking calls."""
+
+    async def documents(self, query: str, config: RunnableConfig) -> list[Document]:
+        """Return the documents for a query; `config` has the callbacks of the search."""
+        raise NotImplementedError
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return await self.documents(query, {"callbacks": run_manager.get_child()})
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        config: RunnableConfig = {"callbacks": run_manager.get_child()}
+        return run_in_background(partial(self.documents, query, config))
+
+
+class AsLangChain(DocumentRetriever):
     """A citeproof retriever as a LangChain one; its documents carry the passages' fields."""
 
     source: Any
     k: int = 5
 
-    async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
-    ) -> list[Document]:
+    async def documents(self, query: str, config: RunnableConfig) -> list[Document]:
+        """Return the passages that the retriever finds."""
         return [to_document(passage) for passage in await self.source.retrieve(query, self.k)]
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        passages = run_in_background(partial(self.source.retrieve, query, self.k))
-        return [to_document(passage) for passage in passages]
 
 
 def as_langchain(retriever: Retriever, k: int = 5) -> BaseRetriever:

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from functools import partial
 from typing import Any
 
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForRetrieverRun,
-    CallbackManagerForRetrieverRun,
-)
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 
 from citeproof.errors import InputError
-from citeproof.runtime.background import run_in_background
 from citeproof.runtime.events import AnswerReady, emit
 from citeproof.runtime.meter import note, spend
 from citeproof.state import Retrieval
 from citeproof.tools.retrieval.base import check_k
-from citeproof.tools.retrieval.langchain import to_document
+from citeproof.tools.retrieval.langchain import DocumentRetriever, to_document
 from citeproof.types import Answer, Passage
 
 __all__ = ["LLatrievalRetriever"]
 
 
-class LLatrievalRetriever(BaseRetriever):
+class LLatrievalRetriever(DocumentRetriever):
     """A retriever over the graph of LLatrieval, for both LangChain and citeproof.
 
     `LLatrievalRetriever(graph=build_llatrieval(tools))` works wherever a retriever does, such as in
@@ -53,18 +46,8 @@ class LLatrievalRetriever(BaseRetriever):
         retrieval: Retrieval = result["retrieval"]
         return list(retrieval.passages)
 
-    async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        return await self._documents(query, {"callbacks": run_manager.get_child()})
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        config: RunnableConfig = {"callbacks": run_manager.get_child()}
-        return run_in_background(partial(self._documents, query, config))
-
-    async def _documents(self, query: str, config: RunnableConfig) -> list[Document]:
+    async def documents(self, query: str, config: RunnableConfig) -> list[Document]:
+        """Return the passages that the graph chooses; none for an empty query."""
         if not query.strip():
             return []
         result = await run_apart(self.graph, query, config=config, answer=False)

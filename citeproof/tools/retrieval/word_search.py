@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from filelock import FileLock
 
@@ -102,22 +102,18 @@ class Words:
     @property
     def note(self) -> str:
         """The last note of `change`; empty at first."""
-        with self._lock, self._errors():
-            return str(self._db.execute("SELECT text FROM note").fetchone()[0])
+        return str(self._read_note("text"))
 
     @property
     def count(self) -> int:
         """The number of rows."""
-        with self._lock, self._errors():
-            return int(self._db.execute("SELECT rows FROM note").fetchone()[0])
+        return int(self._read_note("rows"))
 
     def change(self, documents: Iterable[str], rows: Iterable[Row], note: str = "") -> None:
         """Replace all rows of these documents by other rows, in one transaction.
 
-        Args:
-            documents: The documents whose rows are deleted.
-            rows: The new rows. They also replace rows of other documents with the same id.
-            note: Text to store with the change; `note` reads it back.
+        The new rows also replace rows of other documents with the same id. The note is stored with
+        the change.
         """
         with self._lock, self._errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -156,6 +152,10 @@ class Words:
         """Close the file."""
         with self._lock:
             self._db.close()
+
+    def _read_note(self, column: str) -> Any:
+        with self._lock, self._errors():
+            return self._db.execute(f"SELECT {column} FROM note").fetchone()[0]
 
     def _search(self, query: str, k: int) -> list[tuple[str, float]]:
         with self._snapshot():
