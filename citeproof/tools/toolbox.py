@@ -96,8 +96,9 @@ class Toolbox:
         self.retriever = None if retriever is None else coerce_retriever(retriever)
         judge = Judge(self.llm_for("judge")) if entailment is None else None
         verifier = judge or coerce_entailment(entailment)
-        is_cached = isinstance(verifier, CachedEntailment)
-        self.entailment = verifier if is_cached else CachedEntailment(verifier)
+        self.entailment = (
+            verifier if isinstance(verifier, CachedEntailment) else CachedEntailment(verifier)
+        )
         self.answerability = None if answerability is None else coerce_entailment(answerability)
         self.evidence = evidence
         self.bank = bank

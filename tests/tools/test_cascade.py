@@ -70,10 +70,6 @@ def test_a_blended_score_weighs_log_odds(
     assert asyncio.run(model.scores([UNSURE])) == pytest.approx([score], abs=1e-4)
 
 
-def test_kept_scores_tell_cascades_apart() -> None:
-    assert cascade(Asked(1.0)).name != cascade(Asked(1.0), band=(0.2, 0.8)).name
-
-
 @pytest.mark.parametrize(
     ("premise", "judged", "score"),
     [

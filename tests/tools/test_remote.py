@@ -55,6 +55,18 @@ def own(read: Callable[[list[str]], Mapping[str, float]], **more: Any) -> Any:
     return tei(name, read, labels=labels, more={"citeproof": "0", **more})
 
 
+def vllm(model: str, limit: int, route: str, read: Callable[[Any], list[Any]]) -> Any:
+    """A server that has one route besides its list of models."""
+
+    def answer(path: str, body: Any) -> Reply:
+        if path == "/v1/models":
+            return Reply({"data": [{"id": model, "owned_by": "vllm", "max_model_len": limit}]})
+        known = path == route
+        return Reply({"data": read(body)[::-1]}) if known else Reply({"detail": "Not Found"}, 404)
+
+    return answer
+
+
 def test_a_cross_encoder_scores_there_as_here(tmp_path: Path) -> None:
     folder = bert(tmp_path, list(LABELS))
     from sentence_transformers import CrossEncoder as Encoder
@@ -90,21 +102,15 @@ def test_a_preset_is_asked_its_template_there(name: str, kind: str, tmp_path: Pa
         logits = network(**words(text, return_tensors="pt")).logits.detach()
         return [float(chance) for chance in logits.float().softmax(-1)[0]]
 
-    def vllm(path: str, body: Any) -> Reply:
-        if path == "/v1/models":
-            return Reply({"data": [{"id": folder, "owned_by": "vllm", "max_model_len": 2048}]})
-        if path != "/classify":
-            return Reply({"detail": "Not Found"}, 404)
-        data = [
-            {"index": n, "label": None, "probs": chances(text), "num_classes": 2}
-            for n, text in enumerate(body["input"])
-        ]
-        return Reply({"data": list(reversed(data))})
+    def classify(body: Any) -> list[Any]:
+        read = enumerate(map(chances, body["input"]))
+        return [{"index": n, "label": None, "probs": own, "num_classes": 2} for n, own in read]
 
     labels = ("LABEL_0", "LABEL_1")
     at_tei = tei(folder, lambda t: dict(zip(labels, chances(*t), strict=True)), labels=labels)
+    at_vllm = vllm(folder, 2048, "/classify", classify)
     pairs = [Pair("Ann Lee built it. " * 90, "Bo Ray built it."), Pair("It is lit.", "It is.")]
-    with serve(at_tei if kind == "tei" else vllm) as stub:
+    with serve(at_tei if kind == "tei" else at_vllm) as stub:
         there = opened(stub.url, folder, preset=name)
         found = scores(there, *pairs)
     wanted = scores(TextClassifier(PRESETS[name], folder, offline=True), *pairs)
@@ -115,22 +121,16 @@ def test_a_preset_is_asked_its_template_there(name: str, kind: str, tmp_path: Pa
 
 def test_vllm_scores_pairs_only_of_a_model_with_one_output(tmp_path: Path) -> None:
     folder = bert(tmp_path, ["score"])
-    outputs = 1
 
-    def vllm(path: str, body: Any) -> Reply:
-        if path == "/v1/models":
-            return Reply({"data": [{"id": folder, "max_model_len": 64}]})
-        if path != "/score" or outputs > 1:
-            return Reply({"detail": "Not Found"}, 404)
-        pairs = zip(body["text_1"], body["text_2"], strict=True)
-        scored = [0.9 if two in one else 0.2 for one, two in pairs]
-        return Reply({"data": [{"index": n, "score": own} for n, own in enumerate(scored)]})
+    def score(body: Any) -> list[Any]:
+        pairs = enumerate(zip(body["text_1"], body["text_2"], strict=True))
+        return [{"index": n, "score": 0.9 if two in one else 0.2} for n, (one, two) in pairs]
 
-    with serve(vllm) as stub:
+    with serve(vllm(folder, 64, "/score", score)) as stub:
         assert scores(opened(stub.url, folder), PAIRS[0], PAIRS[2]) == [0.9, 0.2]
-        outputs = 3
-        with pytest.raises(ModelError, match="only for models with one output"):
-            opened(stub.url, folder)
+    told = "only for models with one output"
+    with serve(vllm(folder, 64, "/classify", score)) as stub, pytest.raises(ModelError, match=told):
+        opened(stub.url, folder)
 
 
 def test_citeproofs_own_server_is_sent_whole_pairs() -> None:
