@@ -39,12 +39,7 @@ class Classifier:
     """Most texts of a request."""
 
     def predict(self, texts: Sequence[Text]) -> list[dict[int, float]]:
-        """Return output → probability for each text, in order.
-
-        Raises:
-            ModelOutageError: The server does not answer.
-            ModelError: The server refuses, or sends something else.
-        """
+        """Return output → probability for each text; raises what `ModelServer.ask` does."""
         parts = list(in_requests(texts, self.most, lambda text: sum(map(len, text))))
         path = "/predict"
         if self.kind == "vllm":

@@ -46,11 +46,7 @@ class CaseEncoder:
         self._lock = threading.Lock()
 
     def vectors(self, cases: Sequence[tuple[Part, ...]]) -> list[dict[Kind, Vector]]:
-        """Return a vector of length 1 for each kind, for each case, given by its four parts.
-
-        Raises:
-            ModelError: The embedding model failed.
-        """
+        """Return a vector of length 1 for each kind, for each case, given by its four parts."""
         pieces = [[_pieces(part) for part in case] for case in cases]
         texts = dict.fromkeys(text for case in pieces for part in case for text in part)
         known = self._embed(list(texts))

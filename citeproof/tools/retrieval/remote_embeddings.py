@@ -53,12 +53,7 @@ class RemoteEmbeddings(Embeddings):
         return self._embed([f"{prefix}{text}" for text in texts], model)
 
     def embed_raw(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text, without a prefix.
-
-        Raises:
-            ModelOutageError: The server does not answer.
-            ModelError: The server refuses, or sends something else.
-        """
+        """Return a vector for each text, without a prefix; raises what `ModelServer.ask` does."""
         return self._embed(texts)
 
     def _embed(
