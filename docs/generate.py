@@ -56,9 +56,7 @@ from __future__ import annotations
 from typing import Literal
 
 from citeproof.graphs.wiring import BuildOptions
-
-__all__ = [
-{names}]'''
+'''
 _KINDS = {"boolean": "true, false", "string": "text", "object": "texts by name"}
 
 
@@ -235,11 +233,7 @@ def _options() -> str:
         ]
         about = f'    """Fields of `{own.__name__}`."""'
         parts.append("\n".join([f"class {named[own]}({base}, total=False):", about, "", *fields]))
-    names = "".join(f'    "{name}",\n' for name in sorted(named.values()))
-    return (
-        "\n\n\n".join([_OPTIONS_HEAD.format(names=names), *(part.rstrip() for part in parts)])
-        + "\n"
-    )
+    return "\n\n\n".join([_OPTIONS_HEAD.rstrip(), *map(str.rstrip, parts)]) + "\n"
 
 
 def _annotation(hint: Any) -> str:

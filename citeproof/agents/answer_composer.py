@@ -77,9 +77,7 @@ class AnswerComposer(Node):
         if beside:
             told = [reason, beside[1]] if state["stop"] else [beside[1], reason]
             status, reason = beside[0], " ".join(filter(None, told))
-        near = (
-            list(memory_passages(state).values()) if status == "not_found" and not passages else []
-        )
+        near = memory_passages(state) if status == "not_found" and not passages else {}
         is_draft = current_place().drafts
         if not is_draft:
             await self._record(state["question"], claims, passages)
@@ -93,7 +91,7 @@ class AnswerComposer(Node):
             text=self._text(claims),
             claims=tuple(claims),
             passages=tuple(passages),
-            nearest=tuple(near[:_NEAREST]),
+            nearest=tuple(near.values())[:_NEAREST],
         )
         if is_draft or not self.answer:  # a draft is no message of the conversation
             return {"answer": answer}
@@ -120,9 +118,8 @@ class AnswerComposer(Node):
 
         Only prose is checked, since names and lists state nothing by themselves.
         """
-        if self.answerability is None or not self.check_answer or not claims:
-            return None
-        if self.form != "prose" or not self.answer or self.closed_book:
+        asks = self.check_answer and self.answer and self.form == "prose" and not self.closed_book
+        if self.answerability is None or not asks or not claims:
             return None
         by_id, parts = {one.id: one for one in passages}, question_parts(question)
         try:
@@ -173,18 +170,15 @@ class AnswerComposer(Node):
             doubt = self.doubt
         if self.agreement and not claims:
             doubt = ""  # without claims, there is nothing to agree on
+        unchecked = sum(claim.verdict.status == "unchecked" for claim in claims)
         reasons = [state["stop"] or doubt or ""]
         if not self.answer:
             reasons.append("No answer was requested.")
         elif not claims:
             reasons.append(self._silence(state, dropped))
-        elif not self.agreement and (
-            open_ones := sum(claim.verdict.status == "unchecked" for claim in claims)
-        ):
-            which = (
-                "The claims" if open_ones == len(claims) else f"{open_ones} of {len(claims)} claims"
-            )
-            reasons.append(f"{which} were not checked.")
+        elif unchecked and not self.agreement:
+            some = "The" if unchecked == len(claims) else f"{unchecked} of {len(claims)}"
+            reasons.append(f"{some} claims were not checked.")
         elif unproved := sum(claim.verdict.failed for claim in claims):
             reasons.append(f"{unproved} of {len(claims)} claims could not be proved.")
         if disputed := sum(bool(claim.against) for claim in claims):
@@ -225,13 +219,8 @@ def _renumber(claims: list[Claim], passages: list[Passage]) -> tuple[list[Claim]
         own = [c.model_copy(update={"number": numbers[c.passage_id]}) for c in citations]
         return tuple(sorted(own, key=lambda citation: citation.number))
 
-    renumbered_claims = [
-        claim.model_copy(
-            update={
-                "citations": renumber(claim.citations),
-                "against": renumber(claim.against),
-            }
-        )
-        for claim in claims
-    ]
-    return renumbered_claims, [by_id[passage_id] for passage_id in numbers]
+    renumbered = []
+    for claim in claims:
+        own = {"citations": renumber(claim.citations), "against": renumber(claim.against)}
+        renumbered.append(claim.model_copy(update=own))
+    return renumbered, [by_id[passage_id] for passage_id in numbers]

@@ -69,35 +69,33 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
         The memory answers if one of its old passages answers the question or a part of it, or if
         two of the best passages do so together. A newly found passage must score half-way from
         the threshold to 1, since among so many, some seem to answer by chance.
-
-        Raises:
-            RetrievalError: The retriever failed.
         """
         memory = list(memory_passages(state).values())
         if self.answerability is None or not self.check_answer or not memory:
             return {"answerable": None}
         try:
-            return await self._look_over(state, memory)
+            return await self._look_over(state, memory, self.answerability)
         except VerifierOutageError as error:
             note(f"whether the passages answer the question was not checked: {error}")
             return {"answerable": None}
 
-    async def _look_over(self, state: AnswerabilityState, memory: list[Passage]) -> Update:
-        assert self.answerability is not None
-        question, limit = state["question"], self.answerability.threshold
+    async def _look_over(
+        self, state: AnswerabilityState, memory: list[Passage], model: Entailment
+    ) -> Update:
+        question, limit = state["question"], model.threshold
+        parts = question_parts(question)
         enough = limit * _YES_OR_NO if asks_yes_or_no(question) else limit
         source, found = select_source(state, self.retriever), list[Passage]()
         if source is not None:
             [found] = await self.search(source, [question], self.candidates)
         read = append_new(memory, found)
-        by_part = await self._scores(question, [passage.premise for passage in read])
-        order = _rank(by_part)
-        best = [read[place] for place in order][: len(memory)]
+        by_part = await score_answers(model, parts, [passage.premise for passage in read])
+        best = [read[place] for place in _rank(by_part)][: len(memory)]
         if fresh := tuple(passage for passage in best if passage not in memory):
             emit(PassagesRetrieved(passages=fresh))
         scores = list(map(max, zip(*by_part, strict=True)))
         likeliest = _order(scores)[0]
-        scores[likeliest] = await self._read_closely(question, read[likeliest])
+        scores[likeliest] = await _read_closely(model, parts, read[likeliest])
         # The embedded judge finds no answer to a yes/no question unless a passage says "yes".
         for_judge = len(by_part) == 1 and not asks_yes_or_no(question)
         doubtful = for_judge and _DOUBT[0] <= max(scores) <= _DOUBT[1]
@@ -108,7 +106,7 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
             answerable = (
                 max(scores[: len(memory)]) >= enough
                 or max(scores) >= halfway(limit)
-                or await self._answer_together(question, read, scores)
+                or await _answer_together(model, parts, [read[n] for n in _order(scores)[:3]])
             )
             unsure = False
         return {
@@ -117,18 +115,6 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
             "passages": append_new(best, list(state["passages"])),
             "long_term": [passage.id for passage in best],
         }
-
-    async def _read_closely(self, question: str, passage: Passage) -> float:
-        """The score of a passage, where its likeliest sentence counts as much as the whole.
-
-        In a passage about many things, such as a page of a manual, the relevant one is lost among
-        the others: "A full battery lasts 14 hours at 4 °C, and 9 hours at -10 °C" answers a
-        question about the cold with 0.54, the page that contains it with 0.16.
-        """
-        assert self.answerability is not None
-        reader = CloseReader(self.answerability)
-        by_part = await score_answers(reader, question_parts(question), [passage.premise])
-        return max(score for [score] in by_part)
 
     async def _judge(self, question: str, passage: Passage) -> float | None:
         """The language model's probability that a passage answers; None if it gives none.
@@ -145,25 +131,31 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
             note(f"answerability_verifier: the passages were not judged ({error.what})")
             return None
 
-    async def _answer_together(
-        self, question: str, passages: Sequence[Passage], scores: Sequence[float]
-    ) -> bool:
-        """Whether two of the three best passages together answer the question.
 
-        Some questions need two: of 53 HotpotQA questions, 31 are answered by one of five retrieved
-        passages, and 36 if pairs count too; of 47 MuSiQue questions, 10 and 18. Of 60 unanswerable
-        questions of SQuAD 2.0, 25 count as answered either way.
-        """
-        assert self.answerability is not None
-        best = [passages[place] for place in _order(scores)[:3]]
-        texts = [premise(some) for some in combinations(best, 2)]
-        by_part = await self._scores(question, texts) if texts else [[0.0]]
-        # Among several pairs, some seem to answer by chance.
-        return max(map(max, by_part)) >= halfway(self.answerability.threshold)
+async def _read_closely(model: Entailment, parts: Sequence[str], passage: Passage) -> float:
+    """The score of a passage, where its likeliest sentence counts as much as the whole.
 
-    async def _scores(self, question: str, texts: Sequence[str]) -> list[list[float]]:
-        assert self.answerability is not None
-        return await score_answers(self.answerability, question_parts(question), texts)
+    In a passage about many things, such as a page of a manual, the relevant one is lost among the
+    others: "A full battery lasts 14 hours at 4 °C, and 9 hours at -10 °C" answers a question about
+    the cold with 0.54, the page that contains it with 0.16.
+    """
+    by_part = await score_answers(CloseReader(model), parts, [passage.premise])
+    return max(score for [score] in by_part)
+
+
+async def _answer_together(
+    model: Entailment, parts: Sequence[str], passages: Sequence[Passage]
+) -> bool:
+    """Whether two of the passages together answer the question.
+
+    Some questions need two: of 53 HotpotQA questions, 31 are answered by one of five retrieved
+    passages, and 36 if pairs count too; of 47 MuSiQue questions, 10 and 18. Of 60 unanswerable
+    questions of SQuAD 2.0, 25 count as answered either way.
+    """
+    texts = [premise(some) for some in combinations(passages, 2)]
+    scores = [score for row in await score_answers(model, parts, texts) for score in row]
+    # Among several pairs, some seem to answer by chance.
+    return max(scores, default=0.0) >= halfway(model.threshold)
 
 
 def _rank(by_part: Sequence[Sequence[float]]) -> list[int]:

@@ -78,11 +78,6 @@ class Answerer(LLMNode):
         Citations have the numbers of the run and refer to the full passages, even if the model
         read only their short forms. Numbers without a passage are dropped with their marks. Of the
         others, the first three of each sentence count.
-
-        Raises:
-            ModelOutageError: The model did not answer despite retries.
-            ModelError: The provider rejects the call.
-            BudgetExceededError: The budget allows no further call.
         """
         if self.from_claims:
             return {"claims": await self._find_named(state["question"], state.get("claims", []))}
@@ -200,12 +195,10 @@ def _citing_claims(name: Claim, claims: list[Claim]) -> Claim:
     against = {c.passage_id: c for claim in rests for c in claim.against}
     weakest = min((claim.verdict for claim in rests), key=lambda v: (not v.failed, v.score or 0.0))
     said = " ".join(claim.text for claim in rests)
-    return name.model_copy(
-        update={
-            "citations": tuple(sorted(citations.values(), key=lambda c: c.number)),
-            "against": tuple(against.values()),
-            "verdict": weakest.model_copy(
-                update={"reason": weakest.reason or f"taken from: {said}"}
-            ),
-        }
+    reason = weakest.reason or f"taken from: {said}"
+    return Claim(
+        text=name.text,
+        citations=tuple(sorted(citations.values(), key=lambda c: c.number)),
+        verdict=weakest.model_copy(update={"reason": reason}),
+        against=tuple(against.values()),
     )

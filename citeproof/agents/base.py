@@ -117,7 +117,11 @@ class Node(Runnable[Any, Any]):
 
 @dataclass(frozen=True)
 class LLMNode(Node):
-    """A node that asks a language model, with prompts that can be replaced."""
+    """A node that asks a language model, with prompts that can be replaced.
+
+    A call raises `ModelOutageError` if the model does not answer despite retries, `ModelError` if
+    the provider rejects the call, and `BudgetExceededError` if the budget allows no further one.
+    """
 
     model: LLM | BaseChatModel | str
     """An `LLM`, a LangChain chat model, or its name, as in `openai:gpt-4o`."""
@@ -206,7 +210,11 @@ class LLMNode(Node):
 
 @dataclass(frozen=True)
 class SearchNode(Node):
-    """A node that searches."""
+    """A node that searches.
+
+    A call raises `RetrievalError` if the retriever fails, and `InputError` if there is nothing to
+    search, or if a document that came with the question is unusable.
+    """
 
     retriever: Any = None
     """Anything that `coerce_retriever` accepts: a LangChain retriever, an index or a list of
@@ -220,11 +228,7 @@ class SearchNode(Node):
     async def search(
         self, source: Retriever, queries: Sequence[str], k: int
     ) -> list[list[Passage]]:
-        """At most k passages for each query; each query counts as a retrieval.
-
-        Raises:
-            RetrievalError: The search failed.
-        """
+        """At most k passages for each query; each query counts as a retrieval."""
         found = await retrieve_many(source, queries, k)
         spend(Usage(retrievals=len(queries)))
         return found

@@ -32,12 +32,7 @@ class CitationAttacher(SearchNode):
     """Outside prose, the query is the question followed by the claim, which is only a name."""
 
     async def __call__(self, state: AttacherState) -> Update:
-        """Set the citations and the passages; a claim without a match stays uncited.
-
-        Raises:
-            InputError: There is nothing to search, or a document is unusable.
-            RetrievalError: The search failed.
-        """
+        """Set the citations and the passages; a claim without a match stays uncited."""
         claims = state["claims"]
         source = select_source(state, self.retriever)
         if source is None:

@@ -84,17 +84,14 @@ class ClaimGenerator(LLMNode):
         if begun != text:
             reply = f"{begun}{reply if reply[:1] == ':' else ' ' + reply.lstrip()}"
         written = restore_tags(reply, (passage.text for passage in memory.values()))
-        new = (s for s in reply_sentences(written) if not self._adds_nothing(s, state))
-        if (claim := next(new, None)) is None or await self._digresses(claim, state):
+        sentences = reply_sentences(written)
+        if self.end_at_repetition:
+            sentences = [said for said in sentences if not _repeats(said, state)]
+        if not sentences or await self._digresses(sentences[0], state):
             return {"draft": None}
+        claim = sentences[0]
         emit(ClaimDrafted(text=claim, trial=len(state["rejected"]) + 1))
         return {"draft": Draft(text=claim)}
-
-    def _adds_nothing(self, sentence: str, state: WritingState) -> bool:
-        """Whether a sentence only repeats the answer so far, or the question."""
-        return self.end_at_repetition and (
-            repeats_question(sentence, state["question"]) or _repeats(sentence, state)
-        )
 
     async def _digresses(self, claim: str, state: WritingState) -> bool:
         """Whether the writer goes on to copy a passage instead of answering.
@@ -109,9 +106,8 @@ class ClaimGenerator(LLMNode):
             return False
         text = copied.model_copy(update={"text": claim}).premise
         try:
-            rows = await score_answers(
-                self.answerability, question_parts(state["question"]), [text]
-            )
+            parts = question_parts(state["question"])
+            rows = await score_answers(self.answerability, parts, [text])
         except VerifierOutageError as error:
             note(f"whether a sentence answers the question was not checked: {error}")
             return False
@@ -125,8 +121,9 @@ class ClaimGenerator(LLMNode):
 
 
 def _repeats(sentence: str, state: WritingState) -> bool:
-    """Whether a sentence only repeats claims that were accepted or dropped."""
-    if adds_nothing(sentence, [claim.text for claim in state["claims"]]):
+    """Whether a sentence only repeats the question, or claims that were accepted or dropped."""
+    accepted = [claim.text for claim in state["claims"]]
+    if repeats_question(sentence, state["question"]) or adds_nothing(sentence, accepted):
         return True
     # A dropped claim may have said more than can be proved, so only an equal sentence repeats it.
     return any(

@@ -10,7 +10,14 @@ from pydantic import BaseModel, Field
 from citeproof.agents.base import LLMNode, SearchNode
 from citeproof.prompts import defuse, fill
 from citeproof.runtime.events import EvidenceFound, emit
-from citeproof.state import DraftState, SourceState, Update, memory_passages, text_so_far
+from citeproof.state import (
+    DraftState,
+    SourceState,
+    Update,
+    append_new,
+    memory_passages,
+    text_so_far,
+)
 from citeproof.tools.questions.sources import select_source
 
 __all__ = ["EvidenceFinder"]
@@ -43,10 +50,6 @@ class EvidenceFinder(SearchNode, LLMNode):
         """Refill the short-term memory; it is empty if nothing is found.
 
         If documents came with the question, the node searches these instead of the retriever.
-
-        Raises:
-            InputError: One of these documents is unusable.
-            RetrievalError: The retriever failed.
         """
         draft = state["draft"]
         source = select_source(state, self.retriever)
@@ -54,7 +57,7 @@ class EvidenceFinder(SearchNode, LLMNode):
             return {"short_term": []}
         questions = await self._questions(state, draft.text)
         found = await self.search(source, questions, self.passages_per_query)
-        passages = list({passage.id: passage for passage in chain.from_iterable(found)}.values())
+        passages = append_new([], [*chain.from_iterable(found)])
         emit(EvidenceFound(queries=tuple(questions), passages=tuple(passages)))
         return {"passages": passages, "short_term": [passage.id for passage in passages]}
 

@@ -36,11 +36,6 @@ class GroundedAnswerer(LLMNode):
         """Set `claims`, unchecked; if no statement was kept, they are empty, and no call is made.
 
         If no answer can be read, the kept statements become the claims.
-
-        Raises:
-            ModelOutageError: The model did not answer despite retries.
-            ModelError: The provider rejects the call.
-            BudgetExceededError: The budget allows no further call.
         """
         kept = state["kept"]
         passages = number_passages(state, (c.passage_id for claim in kept for c in claim.citations))

@@ -19,7 +19,7 @@ from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.kinds import lacks_asked_kind
 from citeproof.tools.questions.parts import question_parts
 from citeproof.tools.questions.wording import tells_how
-from citeproof.tools.sentences import LIST_ITEM, ROW, Span, split
+from citeproof.tools.sentences import LIST_ITEM, ROW, split
 from citeproof.types import Passage
 
 __all__ = ["Quoter"]
@@ -127,6 +127,7 @@ class Quoter(Node):
         )
         added = content(claim) - content(f"{question} {passage.title} use")
         limit = self.answerability.threshold if self.answerability else 0.0
+        judge = self.answerability if self.check_answer else None
         numbers = {one for one in missing_details(question, claim) if any(map(str.isdigit, one))}
 
         def is_nearest(quote: Quote) -> bool:
@@ -141,7 +142,7 @@ class Quoter(Node):
             return bool(numbers) and not numbers & set(missing_details(quote.text, claim))
 
         def answers(quote: Quote, score: float) -> bool:
-            if is_failed and self._judge is not None and ROW.match(quote.text):
+            if is_failed and judge is not None and ROW.match(quote.text):
                 return score >= limit
             if is_far:
                 return is_related(quote) and score >= halfway(limit)
@@ -155,12 +156,15 @@ class Quoter(Node):
         if _sums_up(added, passage) or (is_failed and len(content(claim)) < _SHORT):
             return None
         quotes = list(_useful(passage, claim, accepted))
-        if self._judge is not None:
-            quotes = [one for one in quotes if not lacks_asked_kind(one.text, question)]
         if not is_failed:
             quotes = [quote for quote in quotes if quote.is_statement]
-        scores = await self._scores(question, [quote.premise for quote in quotes])
-        scored = list(zip(quotes, scores, strict=True))
+        if judge is None:
+            scored = [(quote, limit) for quote in quotes]
+        else:
+            quotes = [one for one in quotes if not lacks_asked_kind(one.text, question)]
+            texts = [quote.premise for quote in quotes]
+            rows = await score_answers(judge, question_parts(question), texts)
+            scored = [(quote, max(some)) for quote, *some in zip(quotes, *rows, strict=True)]
         answering = [one for one in scored if answers(*one)] or [
             (quote, score)
             for quote, score in scored
@@ -168,53 +172,29 @@ class Quoter(Node):
         ]
         return max(answering, key=rank)[0] if answering else None
 
-    async def _scores(self, question: str, texts: list[str]) -> list[float]:
-        """For each text, the probability that it answers a part of the question.
-
-        If answers are not checked, every text gets the threshold.
-        """
-        if self._judge is None:
-            return [self.answerability.threshold if self.answerability else 0.0 for _ in texts]
-        rows = await score_answers(self._judge, question_parts(question), texts)
-        return [max(some) for some in zip(*rows, strict=True)]
-
-    @property
-    def _judge(self) -> Entailment | None:
-        """The model that scores answers, if they are checked."""
-        return self.answerability if self.check_answer else None
-
 
 def _sums_up(added: Set[str], passage: Passage) -> bool:
     """Whether a claim's own words come from several items of a list."""
-    said = added & content(passage.text)
-    spans = split(passage.text)
-    parts = [said & content(passage.text[span.start : span.end]) for span in spans]
-    items = [part for span, part in zip(spans, parts, strict=True) if _is_item(passage, span)]
+    text = passage.text
+    said, spans = added & content(text), split(text)
+    parts = [said & content(text[span.start : span.end]) for span in spans]
+    items = [p for span, p in zip(spans, parts, strict=True) if LIST_ITEM.match(text, span.start)]
     least = _LEAST_SAID * len(said)
     return max(map(len, parts), default=0) < least <= len(set().union(*items))
 
 
-def _is_item(passage: Passage, span: Span) -> bool:
-    return LIST_ITEM.match(passage.text, span.start) is not None
-
-
 def _useful(passage: Passage, claim: str, accepted: Sequence[str]) -> Iterator[Quote]:
-    """The quotes that may replace a claim.
+    """The quotes that may replace a claim, without leading sentences that the answer has already.
 
     They contain the commands and similar code of the claim, and do not repeat the answer so far.
     """
-    for quote in _quotes(passage, accepted):
+    alone = quotes_in(passage, context=False)
+    for whole, sentence in zip(quotes_in(passage), alone, strict=True):
+        lead = whole._replace(end=sentence.start).text
+        quote = sentence if lead and adds_nothing(lead, accepted) else whole
         if (
             quote.says_something
             and not missing_code(quote.text, claim)
             and not adds_nothing(quote.text, accepted)
         ):
             yield quote
-
-
-def _quotes(passage: Passage, accepted: Sequence[str]) -> Iterator[Quote]:
-    """The quotes of a passage, without leading sentences that the answer already contains."""
-    alone = quotes_in(passage, context=False)
-    for whole, sentence in zip(quotes_in(passage), alone, strict=True):
-        lead = whole._replace(end=sentence.start).text
-        yield sentence if lead and adds_nothing(lead, accepted) else whole

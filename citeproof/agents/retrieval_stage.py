@@ -38,12 +38,7 @@ class RetrievalStage(Node):
     """The run's prompts, for the nodes of LLatrieval."""
 
     async def __call__(self, state: StageState) -> Update:
-        """Choose the passages.
-
-        Raises:
-            InputError: There is nothing to search.
-            RetrievalError: The retriever failed.
-        """
+        """Choose the passages; for errors, see `SearchNode`."""
         context: dict[str, Any] = {
             "answer": False,
             # Another model may have found already that the first k do not suffice.

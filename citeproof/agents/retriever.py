@@ -35,13 +35,7 @@ class Retriever(SearchNode):
     """The memory to fill; CaLM's passages serve for one answer only."""
 
     async def __call__(self, state: SourceState) -> Update:
-        """Find the passages; documents that come with the question replace the retriever.
-
-        Raises:
-            InputError: The question is empty, a document is unusable, or there is nothing to
-                search.
-            RetrievalError: The retriever failed.
-        """
+        """Find the passages; documents that come with the question replace the retriever."""
         question = validate_question(state["question"])
         documents = state.get("corpus") or read_documents(state.get("documents") or ())
         passages = await self.find(question, documents)
@@ -100,10 +94,6 @@ class CandidateRetriever(SearchNode):
         """Fill the queue of candidates; it stays empty if there is nothing to choose from.
 
         If D has fewer than k passages, the first candidates fill it up.
-
-        Raises:
-            InputError: There is nothing to search, or a document is unusable.
-            RetrievalError: The retriever failed.
         """
         query = state["query"] or state["question"]
         search = Retriever(self.retriever, max(self.candidates, self.k))
@@ -117,8 +107,8 @@ class CandidateRetriever(SearchNode):
         ids = dict.fromkeys(passage.id for passage in found)
         fresh = [passage_id for passage_id in ids if passage_id not in seen]
         if query != state["question"]:
-            passages = {passage.id: passage for passage in found}
-            emit(EvidenceFound(queries=(query,), passages=tuple(passages[i] for i in fresh)))
+            new = tuple(passage for passage in found if passage.id not in seen)
+            emit(EvidenceFound(queries=(query,), passages=new))
         opened = SearchRound(query=query, found=len(ids), new=len(ids.keys() - known))
         union = [*chosen, *fresh]
         return {

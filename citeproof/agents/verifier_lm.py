@@ -43,11 +43,8 @@ class VerifierLM(LLMNode):
             shots=self.shots,
             prompts=self.prompts,
         )
+        question, passages = state["question"], state["passages"]
         answer = await answerer(
-            {
-                "question": state["question"],
-                "passages": state["passages"],
-                "long_term": list(read),
-            }
+            {"question": question, "passages": passages, "long_term": list(read)}
         )
         return {"verifier_claims": answer["claims"]}

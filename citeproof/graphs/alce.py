@@ -8,9 +8,8 @@ as in R²-MGA's. The baselines share one flow; each adds or leaves out a step.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, Literal, Unpack
 
-from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from citeproof.agents.answer_selector import AnswerReranker, AnswerSelector
@@ -24,9 +23,9 @@ from citeproof.graphs.options import (
     RerankOptions,
     SamplingOptions,
 )
-from citeproof.graphs.reading import Step, build_steps, check_step, reading_steps
+from citeproof.graphs.reading import Graph, Step, build_steps, check_step, reading_steps
 from citeproof.parameters import Parameters
-from citeproof.state import BaselineState, QuestionInput, Result
+from citeproof.state import BaselineState
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
 
@@ -46,8 +45,6 @@ __all__ = [
     "build_usc",
     "build_vanilla",
 ]
-
-Graph: TypeAlias = CompiledStateGraph[BaselineState, Any, QuestionInput, Result]
 
 
 class WritingParameters(Parameters):
@@ -151,8 +148,8 @@ def build_oracle(tools: Toolbox, **options: Unpack[BaselineOptions]) -> Graph:
     their order, and has no retriever. `tools.oracle` chooses the documents:
     `graph.invoke({"question": q, "documents": oracle_passages(found, answers)})`.
     """
-    reading = reading_steps(tools, searches=False)
-    return _build(tools, "oracle", BaselineParameters, {"ranked": True, **options}, reading=reading)
+    own = {"ranked": True, **options}
+    return _build(tools, "oracle", BaselineParameters, own, searches=False)
 
 
 def build_summ(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
@@ -162,16 +159,12 @@ def build_summ(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
     the role `summarizer`. For the arguments, see `build_vtg`; the parameters are fields of
     `CondensingParameters`.
     """
-    shortening = Step("summarizer", Summarizer(tools.llm_for("summarizer"), style="summary"))
-    reading = [*reading_steps(tools), shortening]
-    return _build(tools, "summ", CondensingParameters, options, reading=reading)
+    return _build(tools, "summ", CondensingParameters, options, shorten="summary")
 
 
 def build_snippet(tools: Toolbox, **options: Unpack[CondensingOptions]) -> Graph:
     """SNIPPET: SUMM with spans of the passages instead of summaries; see `build_summ`."""
-    shortening = Step("summarizer", Summarizer(tools.llm_for("summarizer"), style="snippet"))
-    reading = [*reading_steps(tools), shortening]
-    return _build(tools, "snippet", CondensingParameters, options, reading=reading)
+    return _build(tools, "snippet", CondensingParameters, options, shorten="snippet")
 
 
 def build_rerank(tools: Toolbox, **options: Unpack[RerankOptions]) -> Graph:
@@ -192,8 +185,7 @@ def build_usc(tools: Toolbox, **options: Unpack[SamplingOptions]) -> Graph:
     parameters are fields of `SamplingParameters`.
     """
     choosing = Step("answer_selector", AnswerSelector(tools.llm_for("answer_selector")))
-    ending = [choosing, check_step(tools)]
-    return _build(tools, "usc", SamplingParameters, options, ending=ending)
+    return _build(tools, "usc", SamplingParameters, options, ending=[choosing, check_step(tools)])
 
 
 def build_closedbook(tools: Toolbox, **options: Unpack[ClosedbookOptions]) -> Graph:
@@ -217,14 +209,14 @@ def _build(
     schema: type[Parameters],
     options: Mapping[str, Any],
     *,
-    reading: Sequence[Step] = (),
+    searches: bool = True,
+    shorten: Literal["", "summary", "snippet"] = "",
     ending: Sequence[Step] = (),
 ) -> Graph:
-    """VANILLA, with other steps before or after the answer is written."""
-    answering = Step("answerer", Answerer(tools.llm_for("answerer")))
-    steps = [
-        *(reading or reading_steps(tools)),
-        answering,
-        *(ending or [check_step(tools)]),
-    ]
+    """VANILLA, with other passages, short forms of them, or other steps at the end."""
+    steps = reading_steps(tools, searches=searches)
+    if shorten:
+        steps.append(Step("summarizer", Summarizer(tools.llm_for("summarizer"), style=shorten)))
+    steps.append(Step("answerer", Answerer(tools.llm_for("answerer"))))
+    steps += ending or [check_step(tools)]
     return build_steps(tools, name, schema, BaselineState, steps, options)

@@ -6,28 +6,6 @@ from typing import Literal
 
 from citeproof.graphs.wiring import BuildOptions
 
-__all__ = [
-    "BaselineOptions",
-    "CaLMOptions",
-    "ClosedbookOptions",
-    "ComposedOptions",
-    "CondensingOptions",
-    "KeepingOptions",
-    "LLatrievalOptions",
-    "Options",
-    "ProofOptions",
-    "QuoteFirstOptions",
-    "R2MGAOptions",
-    "ReadingOptions",
-    "RerankOptions",
-    "SamplingOptions",
-    "StructuredOptions",
-    "VTGOptions",
-    "VerbatimOptions",
-    "VeriCiteOptions",
-    "WritingOptions",
-]
-
 
 class Options(BuildOptions, total=False):
     """Fields of `Parameters`."""

@@ -6,22 +6,26 @@ Large Language Models", arXiv 2408.04568). FRONT trains a model for it; here, an
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, Unpack
+from typing import Unpack
 
-from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.grounded_answerer import GroundedAnswerer
 from citeproof.agents.quote_verifier import QuoteVerifier
 from citeproof.graphs.options import QuoteFirstOptions
-from citeproof.graphs.reading import ReadingParameters, Step, build_steps, check_step, reading_steps
-from citeproof.state import GroundingState, QuestionInput, Result
+from citeproof.graphs.reading import (
+    Graph,
+    ReadingParameters,
+    Step,
+    build_steps,
+    check_step,
+    reading_steps,
+)
+from citeproof.state import GroundingState
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["QuoteFirstParameters", "build_quote_first"]
-
-Graph: TypeAlias = CompiledStateGraph[GroundingState, Any, QuestionInput, Result]
 
 
 class QuoteFirstParameters(ReadingParameters):

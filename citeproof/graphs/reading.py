@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
@@ -15,10 +15,12 @@ from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.retriever import Retriever
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.parameters import Parameters
-from citeproof.state import Result
+from citeproof.state import QuestionInput, Result
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["ReadingParameters", "Step", "build_steps", "check_step", "reading_steps"]
+__all__ = ["Graph", "ReadingParameters", "Step", "build_steps", "check_step", "reading_steps"]
+
+Graph: TypeAlias = CompiledStateGraph[Any, Any, QuestionInput, Result]
 
 _READING = ("retriever", "answerability_verifier")
 
@@ -75,7 +77,7 @@ def build_steps(
     steps: Sequence[Step],
     options: Mapping[str, Any],
     **composer: Any,
-) -> CompiledStateGraph[Any, Any, Any, Any]:
+) -> Graph:
     """The compiled graph that runs the steps in order and then composes the answer.
 
     Args:

@@ -6,20 +6,24 @@ need no repair. What remains to be checked is whether the passages support the s
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, Unpack
+from typing import Unpack
 
-from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from citeproof.agents.answerer import Answerer
 from citeproof.graphs.options import StructuredOptions
-from citeproof.graphs.reading import ReadingParameters, Step, build_steps, check_step, reading_steps
-from citeproof.state import BaselineState, QuestionInput, Result
+from citeproof.graphs.reading import (
+    Graph,
+    ReadingParameters,
+    Step,
+    build_steps,
+    check_step,
+    reading_steps,
+)
+from citeproof.state import BaselineState
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["StructuredParameters", "build_structured"]
-
-Graph: TypeAlias = CompiledStateGraph[BaselineState, Any, QuestionInput, Result]
 
 
 class StructuredParameters(ReadingParameters):

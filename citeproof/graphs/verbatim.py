@@ -6,21 +6,18 @@ quotes: the retriever's, and the one that decides whether a text answers a quest
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, Unpack
+from typing import Unpack
 
-from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from citeproof.agents.quote_verifier import QuoteVerifier
 from citeproof.agents.sentence_selector import SentenceSelector
 from citeproof.graphs.options import VerbatimOptions
-from citeproof.graphs.reading import ReadingParameters, Step, build_steps, reading_steps
-from citeproof.state import GroundingState, QuestionInput, Result
+from citeproof.graphs.reading import Graph, ReadingParameters, Step, build_steps, reading_steps
+from citeproof.state import GroundingState
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["VerbatimParameters", "build_verbatim"]
-
-Graph: TypeAlias = CompiledStateGraph[GroundingState, Any, QuestionInput, Result]
 
 
 class VerbatimParameters(ReadingParameters):

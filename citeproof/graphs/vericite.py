@@ -7,9 +7,8 @@ answer refinement.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Literal, Unpack
 
-from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from citeproof.agents.answerer import Answerer
@@ -17,13 +16,18 @@ from citeproof.agents.claims_verifier import EvidenceSelector
 from citeproof.agents.grounded_answerer import GroundedAnswerer
 from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import VeriCiteOptions
-from citeproof.graphs.reading import ReadingParameters, Step, build_steps, check_step, reading_steps
-from citeproof.state import GroundingState, QuestionInput, Result
+from citeproof.graphs.reading import (
+    Graph,
+    ReadingParameters,
+    Step,
+    build_steps,
+    check_step,
+    reading_steps,
+)
+from citeproof.state import GroundingState
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["VeriCiteParameters", "build_vericite"]
-
-Graph: TypeAlias = CompiledStateGraph[GroundingState, Any, QuestionInput, Result]
 
 
 class VeriCiteParameters(ReadingParameters):

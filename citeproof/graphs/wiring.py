@@ -99,11 +99,8 @@ class MethodBuilder:
 
     def add_composer(self, method: str, **how: Any) -> None:
         """End with an `AnswerComposer`; `how` sets its fields."""
-        tools = self.tools
-        composer = AnswerComposer(
-            method, answerability=tools.answerability, evidence=tools.evidence, **how
-        )
-        self.add_nodes({COMPOSER: composer})
+        how |= {"answerability": self.tools.answerability, "evidence": self.tools.evidence}
+        self.add_nodes({COMPOSER: AnswerComposer(method, **how)})
         self.add_edge(COMPOSER, END)
 
     def add_nodes(self, nodes: Mapping[str, Any]) -> None:
@@ -175,21 +172,28 @@ class MethodBuilder:
         return self._prepare(graph)
 
     def _prepare(self, graph: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
-        # In `batch` and in chains, langchain-core passes its own default of 25 steps to the graph
-        # as if the caller had set it, and LangGraph's `ensure_config` takes any number for the
-        # caller's. The wrapper removes that number, since ten claims take more steps.
+        steps = (graph.config or {}).get("recursion_limit", STEPS)
         for way in ("stream", "astream"):
-            steps = (graph.config or {}).get("recursion_limit", STEPS)
-            setattr(graph, way, self._check_input(_with_steps(getattr(graph, way), steps)))
+            setattr(graph, way, self._checked(getattr(graph, way), steps))
         copy = graph.copy  # by which `with_config` makes a graph without the wrappers
         graph.copy = lambda update=None: self._prepare(copy(update))
         return cast("CompiledStateGraph[Any, Any, Any, Any]", graph)
 
-    def _check_input(self, stream: Callable[..., Any]) -> Callable[..., Any]:
-        def checked_stream(input: Any, *args: Any, **options: Any) -> Any:  # noqa: A002
+    def _checked(self, stream: Callable[..., Any], steps: int) -> Callable[..., Any]:
+        """A `stream` that checks its input, and takes as many steps as it needs.
+
+        In `batch` and in chains, langchain-core passes its own default of 25 steps to the graph as
+        if the caller had set it, and LangGraph's `ensure_config` takes any number for the caller's.
+        Ten claims take more steps.
+        """
+
+        def checked_stream(input: Any, config: Any = None, **options: Any) -> Any:  # noqa: A002
             check_input(input, self._question, self.schema)
             check_context(options.get("context"), self.schema)
-            return stream(input, *args, **options)
+            limit = (config or {}).get("recursion_limit", DEFAULT_RECURSION_LIMIT)
+            if limit == DEFAULT_RECURSION_LIMIT:
+                config = {**(config or {}), "recursion_limit": steps}
+            return stream(input, config, **options)
 
         return checked_stream
 
@@ -217,13 +221,3 @@ def _name_of(node: Any) -> str:
     """A node's name in snake case, taken from its class, function or graph."""
     name = getattr(node, "__name__", "") or getattr(node, "name", "") or type(node).__name__
     return snake_case(str(name))
-
-
-def _with_steps(stream: Callable[..., Any], steps: int) -> Callable[..., Any]:
-    def checked_stream(input: Any, config: Any = None, **options: Any) -> Any:  # noqa: A002
-        limit = (config or {}).get("recursion_limit", DEFAULT_RECURSION_LIMIT)
-        if limit == DEFAULT_RECURSION_LIMIT:
-            config = {**(config or {}), "recursion_limit": steps}
-        return stream(input, config, **options)
-
-    return checked_stream
