@@ -330,7 +330,7 @@ def test_a_graph_is_a_tool_that_needs_the_question_alone(name: str, how: str) ->
     assert result["answer"].text
 
 
-@pytest.mark.parametrize("way", ["batch", "abatch", "chain"])
+@pytest.mark.parametrize("way", ["batch", "abatch", "chain", "with a config"])
 def test_a_run_of_more_than_25_steps_ends_in_a_batch(way: str) -> None:
     """25 is the number that langchain-core hands on as if the caller had set it."""
     texts = [f"Part {n} of the tower was built in {1870 + n}." for n in range(9)]
@@ -343,6 +343,7 @@ def test_a_run_of_more_than_25_steps_ends_in_a_batch(way: str) -> None:
         "batch": lambda: graph.batch([ASKED])[0],
         "abatch": lambda: asyncio.run(graph.abatch([ASKED]))[0],
         "chain": lambda: (RunnableLambda(lambda _: ASKED) | graph).invoke(""),
+        "with a config": lambda: graph.with_config(tags=["a"]).batch([ASKED])[0],
     }
     result = ways[way]()
     assert len(result["answer"].claims) == 9

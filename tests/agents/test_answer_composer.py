@@ -32,6 +32,7 @@ def proved(text: str, *numbers: int) -> Claim:
 AGAINST = (Citation(passage_id="b", number=2),)
 DISPUTED = proved(BUILT, 1).model_copy(update={"against": AGAINST})
 HALF = [proved(LIT, 2), judged(claim(BUILT, 3), "unsupported")]
+BOTH = [proved(LIT, 2), proved(BUILT, 1)]
 
 
 async def composed(node: AnswerComposer | None = None, **changes: Any) -> Answer:
@@ -40,10 +41,6 @@ async def composed(node: AnswerComposer | None = None, **changes: Any) -> Answer
     answer = update["answer"]
     assert isinstance(answer, Answer)
     return answer
-
-
-def recording(log: Any, **knobs: Any) -> AnswerComposer:
-    return AnswerComposer(evidence=log, **knobs)
 
 
 # Text and numbers
@@ -233,9 +230,9 @@ async def test_claims_are_told_as_they_are_accepted_or_dropped() -> None:
 
 
 async def test_what_is_cited_is_recorded() -> None:
-    log = Log()
+    log: Any = Log()
     claims = [proved("One.", 3, 1), proved("Two."), judged(claim("Three.", 2), "unsupported")]
-    await composed(recording(log, method="mine"), claims=claims)
+    await composed(AnswerComposer("mine", evidence=log), claims=claims)
     same = {"question": "Who built the tower?", "method": "mine"}
     assert log.records == [
         {**same, "claim": "One.", "passages": [C, A], "status": "supported"},
@@ -244,8 +241,8 @@ async def test_what_is_cited_is_recorded() -> None:
 
 
 async def test_a_log_that_fails_costs_the_record_not_the_answer() -> None:
-    node = recording(Log(StoreError("The disk is full")))
-    answer, notes = await noted(composed(node, claims=HALF))
+    log: Any = Log(StoreError("The disk is full"))
+    answer, notes = await noted(composed(AnswerComposer(evidence=log), claims=HALF))
     assert set(notes) == {"the cited evidence was not recorded: The disk is full."}
     assert [c.text for c in answer.claims] == [LIT, BUILT]
 
@@ -259,44 +256,50 @@ def answering(*texts: str) -> TableEntailment:
     return TableEntailment(lambda text, _: 0.9 if text.rpartition("\n")[2] in said else 0.1)
 
 
-async def test_claims_beside_the_question_are_no_answer() -> None:
-    said = [proved(LIT, 2)]
-    answer = await composed(AnswerComposer(answerability=answering()), claims=said)
-    assert (answer.status, answer.text) == ("not_found", f"{LIT[:-1]} [1].")
-    assert answer.reason == "No claim answers the question; this is what the passages say."
-    assert answer.nearest == ()
+BESIDE = "No claim answers the question; this is what the passages say."
 
 
-async def test_claims_that_come_close_to_an_answer_are_a_partial_one() -> None:
-    node = AnswerComposer(answerability=TableEntailment(lambda *_: 0.3))
-    answer = await composed(node, claims=[proved(LIT, 2)])
-    assert (answer.status, answer.reason) == (
-        "partial",
-        "It is not sure that this answers the question.",
+@pytest.mark.parametrize(
+    ("model", "knobs", "claims", "status", "reason"),
+    [
+        (answering(), {}, [proved(LIT, 2)], "not_found", BESIDE),
+        (answering(), {"check_answer": False}, [proved(LIT, 2)], "answered", ""),
+        (answering(), {"form": "list"}, [proved(LIT, 2)], "answered", ""),
+        (answering(BUILT), {}, BOTH, "answered", ""),
+        (answering(f"{LIT} {BUILT}"), {}, BOTH, "answered", ""),
+        (
+            TableEntailment(lambda *_: 0.3),
+            {},
+            [proved(LIT, 2)],
+            "partial",
+            "It is not sure that this answers the question.",
+        ),
+        (
+            answering(BUILT),
+            {},
+            HALF,
+            "partial",
+            "The claim that answers the question could not be proved. "
+            "1 of 2 claims could not be proved.",
+        ),
+    ],
+)
+async def test_proved_claims_must_answer_the_question(
+    model: TableEntailment, knobs: Any, claims: list[Claim], status: str, reason: str
+) -> None:
+    answer = await composed(AnswerComposer(answerability=model, **knobs), claims=claims)
+    assert (answer.status, answer.reason, answer.nearest) == (status, reason, ())
+    assert len(answer.claims) == len(claims), "they are shown all the same"
+
+
+async def test_a_part_of_the_question_that_nothing_answers_is_named() -> None:
+    model = TableEntailment(lambda text, asked: 0.9 if asked.startswith("Who") else 0.1)
+    answer = await composed(
+        AnswerComposer(answerability=model),
+        question="Who built the tower, and when?",
+        claims=[proved(BUILT, 1)],
     )
-
-
-@pytest.mark.parametrize("answers", [BUILT, f"{LIT} {BUILT}"])
-async def test_a_single_claim_or_all_together_may_answer(answers: str) -> None:
-    node = AnswerComposer(answerability=answering(answers))
-    said = [proved(LIT, 2), proved(BUILT, 1)]
-    assert (await composed(node, claims=said)).status == "answered"
-
-
-async def test_an_answer_that_is_not_proved_is_partial() -> None:
-    node = AnswerComposer(answerability=answering(BUILT))
-    answer = await composed(node, claims=HALF)
-    assert answer.status == "partial"
-    assert answer.reason == (
-        "The claim that answers the question could not be proved. "
-        "1 of 2 claims could not be proved."
-    )
-
-
-@pytest.mark.parametrize("changes", [{"check_answer": False}, {"form": "list"}])
-async def test_where_nobody_is_to_ask_what_is_proved_is_an_answer(changes: Any) -> None:
-    node = AnswerComposer(answerability=answering(), **changes)
-    assert (await composed(node, claims=[proved(LIT, 2)])).status == "answered"
+    assert (answer.status, answer.reason) == ("partial", "Not answered: When built the tower?")
 
 
 # Passages that say otherwise
@@ -311,13 +314,3 @@ async def test_a_contradicted_claim_is_flagged_and_shows_by_what() -> None:
     )
     assert answer.passages == (A, B)
     assert answer.claims[0].against == AGAINST
-
-
-async def test_a_part_of_the_question_that_nothing_answers_is_named() -> None:
-    model = TableEntailment(lambda text, asked: 0.9 if asked.startswith("Who") else 0.1)
-    answer = await composed(
-        AnswerComposer(answerability=model),
-        question="Who built the tower, and when?",
-        claims=[proved(BUILT, 1)],
-    )
-    assert (answer.status, answer.reason) == ("partial", "Not answered: When built the tower?")

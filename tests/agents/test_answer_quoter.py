@@ -8,7 +8,6 @@ import pytest
 
 from citeproof import Passage
 from citeproof.agents.answer_quoter import AnswerQuoter
-from citeproof.errors import VerifierOutageError
 from citeproof.testing import TableEntailment
 from citeproof.types import Citation, Claim, Verdict
 from tests.agents.states import state
@@ -121,6 +120,7 @@ async def test_the_sentence_that_surely_answers_is_the_answer() -> None:
         (AnswerQuoter(answers(text="youngest")), "Why does Mia begin?"),
         (AnswerQuoter(answers(text="youngest")), "How many players begin?"),
         (AnswerQuoter(answers(text="youngest")), "When do the players begin?"),
+        (AnswerQuoter(), "Who begins?"),
     ],
     ids=[
         "unsure",
@@ -132,6 +132,7 @@ async def test_the_sentence_that_surely_answers_is_the_answer() -> None:
         "why",
         "no number",
         "no time",
+        "no model",
     ],
 )
 async def test_no_other_sentence_is_quoted(quoter: AnswerQuoter, question: str) -> None:
@@ -199,14 +200,3 @@ async def test_a_sentence_must_answer_each_part_of_the_question() -> None:
     both = who("Who begins, and when does it end?")
     assert await AnswerQuoter(TableEntailment(scores))(both) == {}
     assert await AnswerQuoter(answers(0.9, "Mia"))(both) != {}
-
-
-async def test_without_a_model_nothing_is_quoted() -> None:
-    assert await AnswerQuoter()(asked()) == {}
-
-
-async def test_an_outage_leaves_the_question_to_the_writer() -> None:
-    def fail(*_: str) -> float:
-        raise VerifierOutageError("The model is gone")
-
-    assert await AnswerQuoter(TableEntailment(fail))(asked()) == {}

@@ -9,7 +9,6 @@ import pytest
 
 from citeproof import Passage
 from citeproof.agents.quoter import QUOTED, Quoter
-from citeproof.errors import VerifierOutageError
 from citeproof.state import Draft
 from citeproof.testing import TableEntailment
 from citeproof.types import Claim, Verdict
@@ -231,13 +230,6 @@ async def test_a_sentence_that_refers_to_the_one_before_it_is_quoted_with_it() -
     draft = await quote(given, "York")
     assert draft is not None
     assert draft.text == "She was born in York in 1820."
-
-
-async def test_an_outage_leaves_the_claim() -> None:
-    def fail(*_: str) -> float:
-        raise VerifierOutageError("no server")
-
-    assert await Quoter(TableEntailment(fail))(in_doubt()) == {}
 
 
 async def test_no_single_sentence_replaces_a_claim_that_sums_up_a_list() -> None:

@@ -11,7 +11,6 @@ from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.runtime.events import AnswerReady, PassagesRetrieved
 from citeproof.settings import BudgetSettings
 from citeproof.state import ComposedState, NodeCost, total_usage
-from citeproof.testing import passage
 from citeproof.types import Usage
 from tests.agents.one_node import told
 from tests.chain import chain
@@ -83,14 +82,3 @@ async def test_what_is_chosen_is_told_once() -> None:
     found = [event for event in events if isinstance(event, PassagesRetrieved)]
     assert found == [PassagesRetrieved(passages=(A, B))]
     assert not any(isinstance(event, AnswerReady) for event in events)
-
-
-@pytest.mark.parametrize("key", ["documents", "corpus"])
-async def test_documents_replace_the_index(key: str) -> None:
-    script = Script()
-    found = passage("Cats sleep.", source="document 1")
-    documents = ["Cats sleep.", A, "Dogs run."] if key == "documents" else [found, A]
-    asked: Any = {"question": "Who sleeps?", key: documents}
-    update = await retrieval_stage(script, k=1)(asked)
-    assert update["passages"] == [found]
-    assert script.retriever.queries == []

@@ -9,9 +9,7 @@ import pytest
 
 from citeproof import LLM
 from citeproof.agents.summarizer import Summarizer
-from citeproof.errors import BudgetExceededError, ModelOutageError
-from citeproof.runtime.meter import Meter, use_meter
-from citeproof.settings import BudgetSettings
+from citeproof.errors import ModelOutageError
 from citeproof.testing import ScriptedChatModel
 from tests.agents.one_node import SlowLLM, noted
 from tests.agents.states import A, B, C, search_state, state
@@ -72,14 +70,6 @@ async def test_an_outage_is_the_nodes_error_and_ends_the_other_calls() -> None:
         await node(search_state())
     await asyncio.sleep(0)
     assert len(model.calls) == 2
-
-
-async def test_the_budget_ends_it() -> None:
-    node, model = summarizer(at_once=1)
-    meter = Meter(budget=BudgetSettings(calls=3))
-    with use_meter(meter), pytest.raises(BudgetExceededError, match="3 calls"):
-        await node(search_state())
-    assert len(model.calls) == meter.used.llm_calls == 3
 
 
 # Shortening the memory

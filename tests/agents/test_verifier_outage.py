@@ -8,11 +8,14 @@ from typing import Any, NoReturn
 import pytest
 
 from citeproof import Toolbox
+from citeproof.agents.answer_quoter import AnswerQuoter
 from citeproof.agents.answer_selector import AnswerReranker
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.agents.assessor import ClaimsAssessor
+from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.memory_verifier import MemoryVerifier
+from citeproof.agents.quoter import Quoter
 from citeproof.agents.simplifier import Simplifier
 from citeproof.errors import VerifierOutageError
 from citeproof.evaluation.results import read_results
@@ -22,7 +25,7 @@ from citeproof.state import Draft
 from citeproof.testing import TableEntailment
 from citeproof.tools.llm.model import no_llm
 from citeproof.types import Verdict
-from tests.agents.one_node import noted
+from tests.agents.one_node import asking, noted
 from tests.agents.states import BUILT, LIT, claim, reflecting, sampled, state
 from tests.evaluation.scripted import examples, toolbox
 from tests.graphs.scripts import Script
@@ -33,28 +36,57 @@ def gone(premise: str, hypothesis: str) -> NoReturn:
 
 
 OUT: Any = TableEntailment(gone)
+PROVED = Verdict(status="supported", score=0.9)
+DOUBTED = Verdict(status="supported", tier="cited", score=0.7)
 
 
-async def test_a_draft_stays_unchecked_and_is_not_taken_back() -> None:
-    draft = Draft(text=BUILT, cited=("a",))
-    update, [note] = await noted(MemoryVerifier(OUT)(state(draft=draft)))
-    assert update["draft"].verdict.status == "unchecked"
-    assert "rejected" not in update
+def drafted(*cited: str, **more: Any) -> Any:
+    return state(draft=Draft(text=BUILT, cited=cited, **more))
+
+
+@pytest.mark.parametrize(
+    ("node", "given", "told"),
+    [
+        (Simplifier(OUT), drafted("a", "b", verdict=PROVED), "citations were not trimmed"),
+        (Quoter(OUT), drafted("a", verdict=DOUBTED), "was not replaced by a quote"),
+        (AnswerQuoter(OUT), state(), "no answer was quoted"),
+    ],
+)
+async def test_a_node_that_cannot_ask_changes_nothing(node: Any, given: Any, told: str) -> None:
+    update, [note] = await noted(node(given))
+    assert update == {}
+    assert told in note
     assert "http://gpu does not answer" in note
 
 
-async def test_a_proved_draft_keeps_its_citations() -> None:
-    proved = Verdict(status="supported", score=0.9)
-    draft = Draft(text=BUILT, cited=("a", "b"), verdict=proved)
-    update, [note] = await noted(Simplifier(OUT)(state(draft=draft)))
-    assert update == {}
-    assert "not trimmed" in note
+async def test_passages_that_cannot_be_asked_may_answer() -> None:
+    update, [note] = await noted(AnswerabilityVerifier(no_llm(), answerability=OUT)(state()))
+    assert update == {"answerable": None}
+    assert "not checked" in note
 
 
-async def test_finished_claims_stay_unchecked() -> None:
+async def test_a_writer_that_cannot_ask_whether_it_digresses_goes_on() -> None:
+    node, _ = asking(ClaimGenerator, LIT, answerability=OUT)
+    update, [note] = await noted(node(state(draft=None, claims=[claim(BUILT)])))
+    assert update["draft"].text == LIT
+    assert note.startswith("whether a sentence answers the question was not checked")
+
+
+async def test_claims_stay_unchecked_and_are_not_taken_back() -> None:
+    update, [note] = await noted(MemoryVerifier(OUT)(drafted("a")))
+    assert update["draft"].verdict.status == "unchecked"
+    assert "rejected" not in update
+    assert "http://gpu does not answer" in note
     update, [note] = await noted(ClaimsVerifier(OUT)(reflecting(claims=[claim(BUILT, 1)])))
     assert [own.verdict.status for own in update["claims"]] == ["unchecked"]
     assert "not checked" in note
+
+
+async def test_an_answer_that_cannot_be_assessed_has_no_fault() -> None:
+    update, [note] = await noted(ClaimsAssessor(OUT, "list")(reflecting(claims=[claim("Lee", 1)])))
+    [done] = update["rounds"]
+    assert (done.faulty, done.feedback, done.answer) == (False, "", "Lee [1]")
+    assert "not assessed" in note
 
 
 @pytest.mark.parametrize("definition", ["paper", "released"])
@@ -65,19 +97,6 @@ async def test_the_first_sample_that_says_something_is_kept(definition: Any) -> 
     assert (kept.text, kept.verdict.status) == (BUILT, "unchecked")
     assert [citation.number for citation in kept.citations] == [1]
     assert note
-
-
-async def test_an_answer_that_cannot_be_assessed_has_no_fault() -> None:
-    update, [note] = await noted(ClaimsAssessor(OUT, "list")(reflecting(claims=[claim("Lee", 1)])))
-    [done] = update["rounds"]
-    assert (done.faulty, done.feedback, done.answer) == (False, "", "Lee [1]")
-    assert "not assessed" in note
-
-
-async def test_passages_that_cannot_be_asked_may_answer() -> None:
-    update, [note] = await noted(AnswerabilityVerifier(no_llm(), answerability=OUT)(state()))
-    assert update == {"answerable": None}
-    assert "not checked" in note
 
 
 def test_an_answer_is_composed_where_nobody_says_whether_it_answers() -> None:

@@ -254,14 +254,6 @@ def test_a_budget_that_the_proof_spends_is_told_though_the_models_agreed() -> No
     assert answer.claims[0].verdict.reason.startswith("corroborated by the verifier LM")
 
 
-def test_ranked_documents_are_the_pool_in_their_order() -> None:
-    script = Script(answerer=[told(1)], verifier_lm=[told(1)])
-    graph = build_calm(script.toolbox(), prove=False, ranked=True, k=1)
-    unlike = "Nothing here has a word of the question."
-    graph.invoke({"question": "What is told?", "documents": [unlike, POOL[0]]})
-    assert unlike in script.calls("answerer")[0].prompt
-
-
 def test_a_passage_that_an_earlier_turn_cited_is_not_read_twice() -> None:
     class Talk(Script):
         usual: ClassVar = {**Script.usual, "question_rewriter": ["What more?"]}

@@ -239,16 +239,6 @@ async def test_without_the_verifier_claims_stay_unchecked() -> None:
 # The memory bank
 
 
-async def test_remember_false_reads_the_bank_and_writes_nothing(bank: Bank) -> None:
-    await Script(bank=bank).run()
-    [before] = await bank.cases()
-    script = Script(bank=bank, demonstrator=[WHY, WHY])
-    result = await script.run(OTHER, remember=False)
-    assert f"Question: {QUESTION}\n" in script.calls("claim_generator")[0].prompt
-    [after] = await bank.cases()
-    assert (result["case_id"], after.id, after.rationales) == ("", before.id, {})
-
-
 # Budgets, input, parameters
 
 
