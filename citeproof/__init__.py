@@ -90,35 +90,25 @@ if TYPE_CHECKING:
     from citeproof.types import Verdict as Verdict
 
 _HOMES = {
-    "asking": ["aanswer", "answer", "astream_events"],
-    "compose": ["remember_with", "retrieve_with", "verify_with"],
-    "errors": ["CiteproofError"],
-    "graphs.vtg": ["PAPER_PARAMETERS"],
-    "memory.bank": ["Bank"],
-    "settings": ["Settings"],
-    "tools.checking.check": ["check"],
-    "tools.retrieval.cross_encoder_reranker": ["CrossEncoderReranker"],
-    "tools.entailment": ["Entailment", "Pair"],
-    "tools.retrieval.made_up_queries": ["HyDERetriever", "LAMERRetriever"],
-    "tools.retrieval.llatrieval_retriever": ["LLatrievalRetriever"],
-    "tools.llm.model": ["LLM"],
-    "tools.retrieval.oracle": ["oracle_passages", "oracle_passages_for_claims"],
-    "tools.retrieval.rankgpt": ["RankGPTRetriever"],
-    "tools.retrieval": ["Retriever", "as_langchain"],
-    "tools.toolbox": ["Toolbox"],
-    "types": [
-        "Answer",
-        "CheckReport",
-        "CheckedSentence",
-        "Citation",
-        "Claim",
-        "Passage",
-        "Support",
-        "Usage",
-        "Verdict",
-    ],
+    "asking": "aanswer answer astream_events",
+    "compose": "remember_with retrieve_with verify_with",
+    "errors": "CiteproofError",
+    "graphs.vtg": "PAPER_PARAMETERS",
+    "memory.bank": "Bank",
+    "settings": "Settings",
+    "tools.checking.check": "check",
+    "tools.retrieval.cross_encoder_reranker": "CrossEncoderReranker",
+    "tools.entailment": "Entailment Pair",
+    "tools.retrieval.made_up_queries": "HyDERetriever LAMERRetriever",
+    "tools.retrieval.llatrieval_retriever": "LLatrievalRetriever",
+    "tools.llm.model": "LLM",
+    "tools.retrieval.oracle": "oracle_passages oracle_passages_for_claims",
+    "tools.retrieval.rankgpt": "RankGPTRetriever",
+    "tools.retrieval": "Retriever as_langchain",
+    "tools.toolbox": "Toolbox",
+    "types": "Answer CheckReport CheckedSentence Citation Claim Passage Support Usage Verdict",
 }
-_HOME = {name: f"citeproof.{home}" for home, names in _HOMES.items() for name in names}
+_HOME = {name: f"citeproof.{home}" for home, names in _HOMES.items() for name in names.split()}
 for _method in METHODS.values():
     for _place in (_method.builder, _method.schema):
         _module, _, _name = _place.partition(":")

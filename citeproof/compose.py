@@ -15,7 +15,6 @@ both. The answer of a node called `draft` is a draft: it is neither recorded nor
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, TypeAlias, Unpack
 
 from langgraph.graph import END
@@ -89,8 +88,7 @@ def verify_with(draft: Any, tools: Toolbox, **options: Unpack[ProofOptions]) -> 
         }
     )
     builder.add_opening("draft")
-    for source, target in pairwise(("draft", "draft_reader", "proof", COMPOSER)):
-        builder.add_edge(source, target)
+    builder.add_edges("draft", "draft_reader", "proof", COMPOSER)
     builder.add_composer(name, announce=False)
     return builder.compile()
 
@@ -121,8 +119,7 @@ def remember_with(graph: Any, tools: Toolbox, **options: Unpack[KeepingOptions])
     builder = MethodBuilder(tools, "", KeepingParameters, KeptState, KeptResult, own, end="")
     builder.add_nodes({"answer": graph, "case_recorder": CaseRecorder(tools.bank)})
     builder.add_opening("answer")
-    for source, target in pairwise(("answer", "case_recorder", END)):
-        builder.add_edge(source, target)
+    builder.add_edges("answer", "case_recorder", END)
     return builder.compile()
 
 

@@ -80,8 +80,12 @@ class AnswerQuoter(Node):
         """
         if not self.quote_lists or len(question_parts(question)) > 1:
             return ()
-        found = ((number, one) for number, passage in memory.items() for one in lists_in(passage))
-        lists = [(number, one) for number, one in found if _is_readable(one)]
+        lists = [
+            (number, one)
+            for number, passage in memory.items()
+            for one in lists_in(passage)
+            if len(one.items) <= _MOST and all(quote.is_readable for quote in one.quotes)
+        ]
         if not lists:
             return ()
         [scores] = await score_answers(answerability, [question], [one.premise for _, one in lists])
@@ -158,7 +162,3 @@ def _details(text: str, question: str) -> set[str]:
 def _document(passage: Passage) -> str:
     """The title of a passage's document, without those of its sections."""
     return passage.title.partition(" – ")[0]
-
-
-def _is_readable(one: ItemList) -> bool:
-    return len(one.items) <= _MOST and all(quote.is_readable for quote in one.quotes)

@@ -33,6 +33,8 @@ HEADING = ' after the words "Corrected answer:", and nothing behind it'
 AGAIN = (
     "Your last reply held no corrected answer. Write it as you were told above, and nothing else."
 )
+ASSESSMENT_TOKENS = 250
+"""Room for the assessment of the draft before names, which the prompt limits to 150 words."""
 
 _HEADING = re.compile(r"\b(?:corrected|final)\s+answer\b\W*?:[ \t*_]*", re.IGNORECASE)
 
@@ -64,19 +66,14 @@ class Corrector(LLMNode):
         def read(reply: str) -> list[Claim]:
             return read_claims(self._answer(reply), passages, self.form)
 
-        claims = await self.ask_again(self._prompt(state), read, AGAIN, self._most)
+        most = self.answer_tokens + (0 if self.form == "prose" else ASSESSMENT_TOKENS)
+        claims = await self.ask_again(self._prompt(state), read, AGAIN, most)
         if claims is None:
             note("corrector: no corrected answer could be read; the earlier text stands")
             return {"claims": state["kept"] or state["claims"], "verifier_claims": []}
-        trials = {"trials": len(state["rounds"]) + 1}
-        verdict = claims[0].verdict.model_copy(update=trials)
+        verdict = claims[0].verdict.model_copy(update={"trials": len(state["rounds"]) + 1})
         claims = [claim.model_copy(update={"verdict": verdict}) for claim in claims]
         return {"claims": claims, "verifier_claims": []}
-
-    @property
-    def _most(self) -> int:
-        # Outside prose, an assessment of the draft precedes the answer: 150 words, in tokens.
-        return self.answer_tokens + (0 if self.form == "prose" else 250)
 
     def _prompt(self, state: CandidateState) -> Prompt:
         passages = memory_passages(state)

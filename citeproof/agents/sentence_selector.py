@@ -105,12 +105,9 @@ def _in_order(chosen: Sequence[Quote]) -> list[Quote]:
     ids = list(dict.fromkeys(quote.passage.id for quote in chosen))
     for quote in sorted(chosen, key=lambda q: (ids.index(q.passage.id), q.start)):
         last = ordered[-1] if ordered else None
-        if last and last.passage.id == quote.passage.id and _touch(last, quote):
+        near = last is not None and last.passage.id == quote.passage.id
+        if near and not quote.passage.text[last.end : quote.start].strip():
             ordered[-1] = last._replace(end=max(last.end, quote.end))
         else:
             ordered.append(quote)
     return ordered
-
-
-def _touch(one: Quote, other: Quote) -> bool:
-    return not one.passage.text[one.end : other.start].strip()

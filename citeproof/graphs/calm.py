@@ -114,11 +114,11 @@ def build_calm(tools: Toolbox, **options: Unpack[CaLMOptions]) -> Graph:
     builder.add_opening("retriever")
     builder.add_route("retriever", _after_retriever, "answerer", COMPOSER)
     builder.add_route("answerer", _after_answer, "verifier_lm", *ends)
-    builder.add_edge("verifier_lm", "agreement_checker")
+    builder.add_edges("verifier_lm", "agreement_checker")
     builder.add_route("agreement_checker", _after_agreement_checker, "input_preparer", *ends)
     builder.add_route("input_preparer", _after_input_preparer, "corrector", *ends)
     builder.add_route("corrector", _after_answer, "verifier_lm", *ends)
-    builder.add_edge("claims_verifier", COMPOSER)
+    builder.add_edges("claims_verifier", COMPOSER)
     builder.add_composer("calm", unverified="keep", agreement=True, doubt=UNREAD)
     return builder.compile()
 

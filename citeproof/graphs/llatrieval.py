@@ -145,7 +145,7 @@ def build_llatrieval(tools: Toolbox, **options: Unpack[LLatrievalOptions]) -> Gr
         }
     )
     builder.add_opening("candidate_retriever", "missing_info", route=_first_search)
-    builder.add_edge("missing_info", "candidate_retriever")
+    builder.add_edges("missing_info", "candidate_retriever")
     builder.add_route(
         "candidate_retriever",
         _after_candidate_retriever,
@@ -156,7 +156,7 @@ def build_llatrieval(tools: Toolbox, **options: Unpack[LLatrievalOptions]) -> Gr
         "answerer",
         end,
     )
-    builder.add_edge("summarizer", "document_selector")
+    builder.add_edges("summarizer", "document_selector")
     builder.add_route(
         "document_selector", _after_document_selector, "document_selector", "retrieval_verifier"
     )
@@ -170,8 +170,7 @@ def build_llatrieval(tools: Toolbox, **options: Unpack[LLatrievalOptions]) -> Gr
         end,
     )
     builder.add_route("answerer", _after_answerer, "claims_verifier", end)
-    builder.add_edge("claims_verifier", end)
-    builder.add_edge(end, COMPOSER)
+    builder.add_edges("claims_verifier", end, COMPOSER)
     builder.add_composer(method, unverified="keep")
     return builder.compile()
 

@@ -121,9 +121,9 @@ def _build(
     source = "claim_source"
     builder.add_nodes({source: ClaimSource()})
     add_proof(builder, writers=[source])
-    builder.add_edge(START, source)
+    builder.add_edges(START, source)
     builder.add_route(source, _after_claim_source, *ENTRANCES, END)
-    builder.add_edge("claim_acceptor", source)
+    builder.add_edges("claim_acceptor", source)
     return builder.compile()
 
 
@@ -178,7 +178,7 @@ def add_proof(
     builder.add_route("memory_verifier", after_memory_verifier, *accepted, "reviewer", *retries)
     builder.add_route("reviewer", _after_reviewer, *ENTRANCES)
     builder.add_route("evidence_finder", write, *writers)
-    builder.add_edge("simplifier", "quoter")
+    builder.add_edges("simplifier", "quoter")
     builder.add_route("quoter", after_quoter, "claim_acceptor", *retries)
 
 

@@ -103,7 +103,7 @@ def build_steps(
         if may_skip or step.name in _READING:
             targets.append(COMPOSER)
         if len(targets) == 1:
-            builder.add_edge(step.name, targets[0])
+            builder.add_edges(step.name, targets[0])
         else:
             builder.add_route(step.name, partial(_next, step.name, after), *targets)
     builder.add_composer(method, unverified="keep", **composer)

@@ -134,7 +134,7 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
     builder.add_route(writer, _after_claim_generator, "citation_generator", namer, end)
     builder.add_route("citation_generator", enter_proof, *ENTRANCES)
     builder.add_route("claim_acceptor", _after_claim_acceptor, writer, namer, end)
-    builder.add_edge(namer, end)
+    builder.add_edges(namer, end)
     builder.add_composer("vtg", announce=False)
     return builder.compile()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
@@ -101,7 +102,7 @@ class MethodBuilder:
         """End with an `AnswerComposer`; `how` sets its fields."""
         how |= {"answerability": self.tools.answerability, "evidence": self.tools.evidence}
         self.add_nodes({COMPOSER: AnswerComposer(method, **how)})
-        self.add_edge(COMPOSER, END)
+        self.add_edges(COMPOSER, END)
 
     def add_nodes(self, nodes: Mapping[str, Any]) -> None:
         """Add citeproof nodes or graphs by name."""
@@ -132,7 +133,7 @@ class MethodBuilder:
         def after_reading(state: Any, parameters: Any) -> str:
             return rewriter if state["follows_up"] else go_on(state, parameters)
 
-        self.add_edge(START, reader)
+        self.add_edges(START, reader)
         # A node inserted between the reader and the next node also follows the rewriter.
         for target in targets:
             if (reader, target) in self._inserted:
@@ -140,9 +141,10 @@ class MethodBuilder:
         self.add_route(reader, after_reading, rewriter, *targets)
         self.add_route(rewriter, go_on, *targets)
 
-    def add_edge(self, source: str, target: str) -> None:
-        """Add an edge that every run takes."""
-        self.graph.add_edge(self._behind(source), self._between(source, target))
+    def add_edges(self, *nodes: str) -> None:
+        """Add edges that every run takes, from each node to the next."""
+        for source, target in pairwise(nodes):
+            self.graph.add_edge(self._behind(source), self._between(source, target))
 
     def add_route(self, source: str, route: Callable[[Any, Any], str], *targets: str) -> None:
         """Add a conditional edge: the route gets state and parameters and returns a target."""

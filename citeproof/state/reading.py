@@ -31,11 +31,9 @@ def last_round(rounds: Sequence[T]) -> T:
 
 def memory_passages(state: MemoryState) -> dict[int, Passage]:
     """D_L ∪ D_S: number → passage, in order of the numbers; all if the state has neither."""
-    numbered_passages = enumerate(state["passages"], start=1)
     if "long_term" not in state and "short_term" not in state:
-        return dict(numbered_passages)
-    inside = {*state.get("long_term", ()), *state.get("short_term", ())}
-    return {n: p for n, p in numbered_passages if p.id in inside}
+        return dict(enumerate(state["passages"], start=1))
+    return number_passages(state, (*state.get("long_term", ()), *state.get("short_term", ())))
 
 
 def number_passages(state: MemoryState, ids: Iterable[str]) -> dict[int, Passage]:
