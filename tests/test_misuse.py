@@ -150,7 +150,7 @@ async def test_a_wrong_input_is_told_of_where_the_run_is_awaited(tools: Toolbox)
     with pytest.raises(InputError, match="not a dict"):
         graph.batch(["hello"])  # type: ignore[list-item]
     with pytest.raises(InputError, match="unknown key 'qestion'"):
-        graph.with_config(tags=["a"]).with_config(tags=["b"]).invoke({"qestion": "Who?"})
+        graph.with_config(tags=["a"]).with_config(tags=["b"]).invoke({"qestion": "Who?"})  # type: ignore[call-overload]
 
 
 def test_all_that_a_graph_reads_may_be_its_input() -> None:

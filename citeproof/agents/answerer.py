@@ -115,7 +115,9 @@ class Answerer(LLMNode):
         prompt = self._task(state["question"], read_passages(state), example)
         if self.shots:
             # The examples come first: a server that caches prompts then processes them once.
-            prompt = replace(prompt, context=f"{self._examples()}\n\n{prompt.context}")
+            examples = map(self._example, demonstrations(self.form)[: self.shots])
+            shown = "\n\n".join(f"{EXAMPLE}\n{example}" for example in examples)
+            prompt = replace(prompt, context=f"{shown}\n\n{prompt.context}")
         if self.reasoning:
             prompt = replace(prompt, task=f"{prompt.task}\n\n{self.template('reasoning')}")
         return prompt
@@ -174,10 +176,6 @@ class Answerer(LLMNode):
     def _llm(self) -> LLM:
         # A JSON answer has no room for the reasoning before it.
         return self.llm.in_form("marks") if self.reasoning else self.llm
-
-    def _examples(self) -> str:
-        examples = map(self._example, demonstrations(self.form)[: self.shots])
-        return "\n\n".join(f"{EXAMPLE}\n{example}" for example in examples)
 
     def _example(self, example: Demonstration) -> str:
         answer = example.answer

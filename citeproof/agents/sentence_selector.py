@@ -104,10 +104,13 @@ def _in_order(chosen: Sequence[Quote]) -> list[Quote]:
     ordered: list[Quote] = []
     ids = list(dict.fromkeys(quote.passage.id for quote in chosen))
     for quote in sorted(chosen, key=lambda q: (ids.index(q.passage.id), q.start)):
-        last = ordered[-1] if ordered else None
-        near = last is not None and last.passage.id == quote.passage.id
-        if near and not quote.passage.text[last.end : quote.start].strip():
-            ordered[-1] = last._replace(end=max(last.end, quote.end))
-        else:
-            ordered.append(quote)
+        if ordered and _touch(ordered[-1], quote):
+            last = ordered.pop()
+            quote = last._replace(end=max(last.end, quote.end))
+        ordered.append(quote)
     return ordered
+
+
+def _touch(one: Quote, other: Quote) -> bool:
+    same = one.passage.id == other.passage.id
+    return same and not one.passage.text[one.end : other.start].strip()
