@@ -28,10 +28,8 @@ class Method:
     """Purpose, in one line."""
     cost: str
     """Cost of a question, in one line."""
-    builder: str
-    """`module:function`; the function takes a toolbox, `checkpointer`, `name` and parameters."""
     schema: str
-    """`module:class` of its parameters."""
+    """`module:class` of its parameters; the module also has its builder."""
     paper: str = ""
     """URL of the paper."""
     writes: bool = True
@@ -44,7 +42,7 @@ class Method:
         """Data set → the parameters that reproduce the paper; empty without a paper."""
         if not self.paper:
             return {}
-        module = import_module(self.builder.partition(":")[0])
+        module = import_module(self.schema.partition(":")[0])
         own: dict[str, dict[str, Any]] = getattr(module, "PAPER_PARAMETERS", {})
         return own
 
@@ -70,6 +68,11 @@ class Method:
     def identifier(self) -> str:
         """The name as a Python identifier."""
         return self.name.replace("-", "_")
+
+    @property
+    def builder(self) -> str:
+        """`module:function`; it takes a toolbox, `checkpointer`, `name` and parameters."""
+        return f"{self.schema.partition(':')[0]}:build_{self.identifier}"
 
     @property
     def parameters(self) -> type[Parameters]:
@@ -128,14 +131,12 @@ METHODS = {
             name="composed",
             about="searches like llatrieval, learns like r2-mga, proves like vtg, refines once",
             cost="vtg's plus 1 to 11 calls, and a second proof if the answer is refined",
-            builder="citeproof.graphs.composed:build_composed",
             schema="citeproof.graphs.composed:ComposedParameters",
         ),
         Method(
             name="vtg",
             about="writes and proves claim by claim, finds new evidence if a proof fails",
             cost="2 calls for a claim that is proved at once, up to 5 otherwise",
-            builder="citeproof.graphs.vtg:build_vtg",
             schema="citeproof.graphs.vtg:VTGParameters",
             paper="https://arxiv.org/abs/2312.09075",
         ),
@@ -143,7 +144,6 @@ METHODS = {
             name="calm",
             about="a second model answers again from what is cited; disagreement is corrected",
             cost="2 to 7 calls, whole answers",
-            builder="citeproof.graphs.calm:build_calm",
             schema="citeproof.graphs.calm:CaLMParameters",
             paper="https://arxiv.org/abs/2406.05365",
         ),
@@ -151,7 +151,6 @@ METHODS = {
             name="llatrieval",
             about="selects, verifies and updates the passages until they suffice, then answers",
             cost="1 call per passage read, and 3 per round",
-            builder="citeproof.graphs.llatrieval:build_llatrieval",
             schema="citeproof.graphs.llatrieval:LLatrievalParameters",
             paper="https://arxiv.org/abs/2311.07838",
         ),
@@ -159,7 +158,6 @@ METHODS = {
             name="r2-mga",
             about="shows the best-matched past case at each step, assesses and refines its answer",
             cost="2 to 5 calls, and one for each past case shown for the first time",
-            builder="citeproof.graphs.r2_mga:build_r2_mga",
             schema="citeproof.graphs.r2_mga:R2MGAParameters",
             paper="https://doi.org/10.1609/aaai.v39i23.34599",
         ),
@@ -167,7 +165,6 @@ METHODS = {
             name="verbatim",
             about="quotes the sentences that answer, each with the context it needs",
             cost="no call, no language model; seconds at most",
-            builder="citeproof.graphs.verbatim:build_verbatim",
             schema="citeproof.graphs.verbatim:VerbatimParameters",
             writes=False,
         ),
@@ -175,7 +172,6 @@ METHODS = {
             name="vericite",
             about="verifies a draft and what each passage says, and answers with what is proved",
             cost="2 calls, and a short one per passage",
-            builder="citeproof.graphs.vericite:build_vericite",
             schema="citeproof.graphs.vericite:VeriCiteParameters",
             paper="https://arxiv.org/abs/2510.11394",
         ),
@@ -183,7 +179,6 @@ METHODS = {
             name="quote-first",
             about="quotes the passages, verifies the quotes word for word, then answers from them",
             cost="2 calls",
-            builder="citeproof.graphs.quote_first:build_quote_first",
             schema="citeproof.graphs.quote_first:QuoteFirstParameters",
             paper="https://arxiv.org/abs/2408.04568",
         ),
@@ -191,14 +186,12 @@ METHODS = {
             name="structured",
             about="answers in one call, with a schema that makes every sentence cite passages",
             cost="1 call",
-            builder="citeproof.graphs.structured:build_structured",
             schema="citeproof.graphs.structured:StructuredParameters",
         ),
         Method(
             name="vanilla",
             about="answers with citations in one go, and checks them afterwards",
             cost="1 call",
-            builder="citeproof.graphs.alce:build_vanilla",
             schema="citeproof.graphs.alce:BaselineParameters",
             paper="https://arxiv.org/abs/2305.14627",
         ),
@@ -206,7 +199,6 @@ METHODS = {
             name="summ",
             about="answers from summaries of twice as many passages",
             cost="11 calls, 10 of them short",
-            builder="citeproof.graphs.alce:build_summ",
             schema="citeproof.graphs.alce:CondensingParameters",
             paper="https://arxiv.org/abs/2305.14627",
         ),
@@ -214,7 +206,6 @@ METHODS = {
             name="snippet",
             about="answers from the parts of the passages that help",
             cost="11 calls, 10 of them short",
-            builder="citeproof.graphs.alce:build_snippet",
             schema="citeproof.graphs.alce:CondensingParameters",
             paper="https://arxiv.org/abs/2305.14627",
         ),
@@ -222,7 +213,6 @@ METHODS = {
             name="rerank",
             about="writes four answers, keeps the one that is proved best",
             cost="4 calls at once",
-            builder="citeproof.graphs.alce:build_rerank",
             schema="citeproof.graphs.alce:RerankParameters",
             paper="https://arxiv.org/abs/2305.14627",
         ),
@@ -230,7 +220,6 @@ METHODS = {
             name="usc",
             about="writes nine answers, keeps the most consistent one",
             cost="9 calls at once, and 1 short call",
-            builder="citeproof.graphs.alce:build_usc",
             schema="citeproof.graphs.alce:SamplingParameters",
             paper="https://arxiv.org/abs/2311.17311",
         ),
@@ -238,7 +227,6 @@ METHODS = {
             name="cot",
             about="reasons first, then answers with citations",
             cost="1 longer call",
-            builder="citeproof.graphs.alce:build_cot",
             schema="citeproof.graphs.alce:BaselineParameters",
             paper="https://arxiv.org/abs/2305.14627",
         ),
@@ -246,7 +234,6 @@ METHODS = {
             name="oracle",
             about="answers from the given documents, in their order",
             cost="1 call",
-            builder="citeproof.graphs.alce:build_oracle",
             schema="citeproof.graphs.alce:BaselineParameters",
             paper="https://arxiv.org/abs/2305.14627",
             served=False,
@@ -255,7 +242,6 @@ METHODS = {
             name="closedbook",
             about="answers without passages; `cite` adds them afterwards",
             cost="1 call",
-            builder="citeproof.graphs.alce:build_closedbook",
             schema="citeproof.graphs.alce:ClosedbookParameters",
             paper="https://arxiv.org/abs/2305.14627",
             served=False,

@@ -25,7 +25,6 @@ TOY = Method(
     name="toy-graph",
     about="says yes",
     cost="nothing",
-    builder="tests.graphs.toy:build_toy",
     schema="tests.graphs.toy:ToyParameters",
 )
 
@@ -47,9 +46,8 @@ def test_an_entry_names_what_there_is(method: Method) -> None:
     graph = method.sketch()
     assert graph.name == method.name
     assert issubclass(graph.context_schema, method.parameters)
-    builder = method.builder.partition(":")[2]
-    assert builder == f"build_{method.identifier}"
-    assert getattr(citeproof, builder).__module__ == method.builder.partition(":")[0]
+    module, _, builder = method.builder.partition(":")
+    assert getattr(citeproof, builder).__module__ == module
     for line in (method.about, method.cost):
         assert line == line.strip(" .\n")
         assert "\n" not in line
@@ -92,7 +90,7 @@ async def test_the_server_knows_a_new_method() -> None:
 def test_the_pages_know_a_new_method() -> None:
     program = runpy.run_path(str(ROOT / "docs/generate.py"))
     made = program["generated"]()
-    row = "| `toy-graph` | says yes | nothing | `build_toy` |"
+    row = "| `toy-graph` | says yes | nothing | `build_toy_graph` |"
     assert row in made[ROOT / "docs/methods.md"]
     assert '"citeproof.graphs.serve:toy_graph"' in made[ROOT / "langgraph.json"]
     assert "`word`" in program["TABLES"]["parameters"]("toy-graph", "but", "Parameters")

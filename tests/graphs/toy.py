@@ -21,7 +21,7 @@ class ToyState(TypedDict, total=False):
     answer: Answer
 
 
-def build_toy(
+def build_toy_graph(
     tools: Toolbox, *, checkpointer: Any = None, name: str = "toy-graph", **parameters: Any
 ) -> Any:
     said = ToyParameters(**parameters).word
