@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from citeproof.types import Passage, Usage, Verdict
 
-T = TypeVar("T")
 
-
-class Draft(BaseModel):
-    """The current claim."""
-
+class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Draft(_Record):
+    """The current claim."""
 
     text: str
     cited: tuple[str, ...] = ()
@@ -27,10 +27,8 @@ class Draft(BaseModel):
     """A person's decision, if nothing supports the claim and a person was asked."""
 
 
-class Corroboration(BaseModel):
+class Corroboration(_Record):
     """The verifier LM's view of one statement of the main LM (CaLM, section 4)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     statement: str
     """Without citation marks."""
@@ -42,10 +40,8 @@ class Corroboration(BaseModel):
     """Whether the share is large enough and the statement has citations."""
 
 
-class Contrast(BaseModel):
+class Contrast(_Record):
     """One round of CaLM: the two answers, and how far they agree."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: int = Field(ge=1)
     rouge_2: float = Field(ge=0.0, le=1.0)
@@ -60,10 +56,8 @@ class Contrast(BaseModel):
     """One for each statement of the main LM's answer, in order."""
 
 
-class SearchRound(BaseModel):
+class SearchRound(_Record):
     """One query of a search that verifies its choice (LLatrieval, Algorithm 1)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     query: str
     found: int = Field(ge=0)
@@ -76,20 +70,16 @@ class SearchRound(BaseModel):
     """The verifier's score of D, if it gives scores."""
 
 
-class Swap(BaseModel):
+class Swap(_Record):
     """The change in D from one window of candidates (LLatrieval, section 3.2)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     round: int = Field(ge=1)
     entered: tuple[Passage, ...] = ()
     left: tuple[Passage, ...] = ()
 
 
-class Retrieval(BaseModel):
+class Retrieval(_Record):
     """The passages that LLatrieval chose for a question, and how it chose them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     verified: bool
     """Whether the verifier found that the passages suffice to answer the question."""
@@ -104,13 +94,11 @@ class Retrieval(BaseModel):
     """One for each window, in order."""
 
 
-class Reflection(BaseModel):
+class Reflection(_Record):
     """One assessment of the answer, and the actions planned after it (R²-MGA).
 
     Passages have the run's numbers: their positions among the passages found, from 1.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: int = Field(ge=1)
     answer: str
@@ -133,10 +121,8 @@ class Reflection(BaseModel):
         return bool(self.feedback) and not right
 
 
-class NodeCost(BaseModel):
+class NodeCost(_Record):
     """The cost of one call of a node, and its notes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
