@@ -28,9 +28,6 @@ async def test_d_stands_first_and_the_window_follows_in_retrieval_order() -> Non
     assert "numbered 1 to 4." in model.calls[0].prompt
     assert update["long_term"] == ["c", "b", "a"]
     assert update["waiting"] == ["d", "e", "f", "g"]
-
-
-async def test_after_d_the_window_fills_up_in_retrieval_order() -> None:
     node, _ = selector([4], k=3)
     update = await node(search_state(long_term=["a"], waiting=list("dcbe")))
     assert update["long_term"] == ["b", "a", "d"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from citeproof import LLM
 from citeproof.agents.summarizer import Summarizer
-from citeproof.errors import ModelOutageError
 from citeproof.testing import ScriptedChatModel
 from tests.agents.one_node import SlowLLM, noted
 from tests.agents.states import A, B, C, search_state, state
@@ -57,19 +55,6 @@ async def test_an_empty_summary_leaves_the_passages_own_text(reply: str) -> None
     update, notes = await noted(node(search_state(long_term=["a"], waiting=[])))
     assert update == {"summaries": {"a": "All about a."}}
     assert notes == ["summarizer: an empty summary, the passage's own text was read"]
-
-
-async def test_an_outage_is_the_nodes_error_and_ends_the_other_calls() -> None:
-    def reply(prompt: str) -> str:
-        if "about b" in prompt:
-            raise ConnectionError("the server is gone")
-        return "Sum."
-
-    node, model = summarizer(reply, at_once=1)
-    with pytest.raises(ModelOutageError, match="the server is gone"):
-        await node(search_state())
-    await asyncio.sleep(0)
-    assert len(model.calls) == 2
 
 
 # Shortening the memory
