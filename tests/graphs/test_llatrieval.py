@@ -155,13 +155,6 @@ def test_the_selector_may_read_summaries_and_the_verifier_the_passages(
     assert bool(search.calls("summarizer")) is summarize
 
 
-def test_without_an_answer_the_passages_are_all() -> None:
-    result = two_rounds().run(**SMALL, answer=False)
-    assert (result["answer"].status, result["answer"].claims) == ("not_found", ())
-    assert result["answer"].reason == "No answer was requested."
-    assert ids(result["retrieval"].passages) == "ah"
-
-
 # The answer
 
 

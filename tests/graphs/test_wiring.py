@@ -117,11 +117,6 @@ def cut_off() -> Toolbox:
     return Script(claims=[BUILT], citations=[[1]], lasts=2, failure=gone).toolbox()
 
 
-def test_an_outage_is_an_error_by_default() -> None:
-    with pytest.raises(ModelOutageError, match="the server is gone"):
-        build_vtg(cut_off()).invoke({"question": "Who built the tower?"})
-
-
 @pytest.mark.parametrize("how", ["defaults", "context"])
 def test_an_outage_may_end_the_run_with_what_is_proved(how: str) -> None:
     asked: Any = {"question": "Who built the tower?"}
