@@ -119,8 +119,9 @@ class Node(Runnable[Any, Any]):
 class LLMNode(Node):
     """A node that asks a language model, with prompts that can be replaced.
 
-    A call raises `ModelOutageError` if the model does not answer despite retries, `ModelError` if
-    the provider rejects the call, and `BudgetExceededError` if the budget allows no further one.
+    Unless a node says otherwise, it raises `ModelOutageError` if the model does not answer despite
+    retries, `ModelError` if the provider rejects the call, and `BudgetExceededError` if the budget
+    allows no further one.
     """
 
     model: LLM | BaseChatModel | str
@@ -212,8 +213,8 @@ class LLMNode(Node):
 class SearchNode(Node):
     """A node that searches.
 
-    A call raises `RetrievalError` if the retriever fails, and `InputError` if there is nothing to
-    search, or if a document that came with the question is unusable.
+    Unless a node says otherwise, it raises `RetrievalError` if the retriever fails, and
+    `InputError` if there is nothing to search, or if a document of the question is unusable.
     """
 
     retriever: Any = None

@@ -10,14 +10,7 @@ from pydantic import BaseModel, Field
 from citeproof.agents.base import LLMNode, SearchNode
 from citeproof.prompts import defuse, fill
 from citeproof.runtime.events import EvidenceFound, emit
-from citeproof.state import (
-    DraftState,
-    SourceState,
-    Update,
-    append_new,
-    memory_passages,
-    text_so_far,
-)
+from citeproof.state import DraftState, SourceState, Update, memory_passages, text_so_far
 from citeproof.tools.questions.sources import select_source
 
 __all__ = ["EvidenceFinder"]
@@ -57,7 +50,7 @@ class EvidenceFinder(SearchNode, LLMNode):
             return {"short_term": []}
         questions = await self._questions(state, draft.text)
         found = await self.search(source, questions, self.passages_per_query)
-        passages = append_new([], [*chain.from_iterable(found)])
+        passages = list({passage.id: passage for passage in chain.from_iterable(found)}.values())
         emit(EvidenceFound(queries=tuple(questions), passages=tuple(passages)))
         return {"passages": passages, "short_term": [passage.id for passage in passages]}
 
