@@ -58,13 +58,11 @@ def splice(data: bytes, rng: random.Random) -> bytes:
 
 def inside(data: bytes, rng: random.Random) -> bytes:
     """A member of an archive is damaged while the archive stays sound; other files as `flip`."""
-    if not data.startswith(b"PK"):
-        return flip(data, rng)
 
-    def change(name: str, content: bytes) -> bytes:
+    def change(content: bytes) -> bytes:
         return rng.choice((flip, truncate, splice))(content, rng) if content else content
 
-    return _repacked(data, rng, change)
+    return _changed(data, rng, change) if data.startswith(b"PK") else flip(data, rng)
 
 
 def nest(data: bytes, rng: random.Random) -> bytes:
@@ -72,17 +70,17 @@ def nest(data: bytes, rng: random.Random) -> bytes:
     depth = rng.choice((300, 3_000, 100_000))
     opening, closing = rng.choice(BRACKETS)
 
-    def change(name: str, content: bytes) -> bytes:
+    def change(content: bytes) -> bytes:
         place = max(0, content.rfind(b"</", 0, max(1, rng.randrange(len(content) + 1))))
         return content[:place] + opening * depth + closing * depth + content[place:]
 
-    return _repacked(data, rng, change) if data.startswith(b"PK") else change("", data)
+    return _changed(data, rng, change)
 
 
 def huge(data: bytes, rng: random.Random) -> bytes:
     """Some digits become two billion, or a piece is repeated up to a thousand times."""
 
-    def change(name: str, content: bytes) -> bytes:
+    def change(content: bytes) -> bytes:
         digits = [n for n, byte in enumerate(content[:200_000]) if chr(byte).isdigit()]
         if digits and rng.random() < 0.5:
             for place in sorted(rng.sample(digits, min(len(digits), 5)), reverse=True):
@@ -92,14 +90,16 @@ def huge(data: bytes, rng: random.Random) -> bytes:
         piece = content[begin : begin + 300]
         return content[:begin] + piece * rng.choice((100, 1_000)) + content[begin:]
 
-    return _repacked(data, rng, change) if data.startswith(b"PK") else change("", data)
+    return _changed(data, rng, change)
 
 
 MUTATIONS = (flip, truncate, splice, inside, nest, huge)
 
 
-def _repacked(data: bytes, rng: random.Random, change: Callable[[str, bytes], bytes]) -> bytes:
-    """An archive with one of its XML members changed."""
+def _changed(data: bytes, rng: random.Random, change: Callable[[bytes], bytes]) -> bytes:
+    """A changed file; of an archive, one member is changed."""
+    if not data.startswith(b"PK"):
+        return change(data)
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", 8) as new:
         names = [info.filename for info in old.infolist()]
@@ -108,7 +108,7 @@ def _repacked(data: bytes, rng: random.Random, change: Callable[[str, bytes], by
         chosen = rng.choice(likely if likely and rng.random() < 0.7 else names)
         for name in names:
             content = old.read(name)
-            new.writestr(name, change(name, content) if name == chosen else content)
+            new.writestr(name, change(content) if name == chosen else content)
     return out.getvalue()
 
 

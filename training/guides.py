@@ -56,43 +56,33 @@ def pairs(found: Sequence[Section], rng: Random) -> Iterator[Row]:
     words = Words()
     keys = {f"{number}": section for number, section in enumerate(found)}
     words.change([], [Found(k, k, f"{s.heading}\n{s.text}") for k, s in keys.items()])
+
+    def titled(section: Section, claim: str) -> str:
+        return show(section.document, claim, rng, _TITLED)
+
     for section in rng.sample(found, min(_FROM_EACH, len(found))):
-        question = section.question or rng.choice(_HOW).format(section.act)
-        yield answer_row(_shown(section, rng), question, True, f"{section.source}/section")
+        source, act = section.source, section.act
+        question = section.question or rng.choice(_HOW).format(act)
+        yield answer_row(_shown(section, rng), question, True, f"{source}/section")
         if claim := _claim(section):
-            yield answer_row(
-                show(section.document, claim, rng, _TITLED),
-                question,
-                True,
-                f"{section.source}/claim",
-            )
-        if section.act and (tool := re.search(r"`([^`\n]{2,40})`", section.text)):
-            said = rng.choice(_USES).format(act=section.act, tool=rng.choice(tool.group(0, 1)))
-            yield answer_row(
-                show(section.document, said, rng, _TITLED), question, True, f"{section.source}/tool"
-            )
+            yield answer_row(titled(section, claim), question, True, f"{source}/claim")
+        if act and (tool := re.search(r"`([^`\n]{2,40})`", section.text)):
+            said = rng.choice(_USES).format(act=act, tool=rng.choice(tool.group(0, 1)))
+            yield answer_row(titled(section, said), question, True, f"{source}/tool")
         [hits] = words.search([question], 12)
         others = [keys[key] for key, _ in hits if not _alike(keys[key], section)]
         for other in others[: rng.choice((1, 1, 2))]:
-            yield answer_row(_shown(other, rng), question, False, f"{section.source}/near section")
+            yield answer_row(_shown(other, rng), question, False, f"{source}/near section")
         for other in others[1:3]:
             if claim := _claim(other):
-                said = show(other.document, claim, rng, _TITLED)
-                yield answer_row(said, question, False, f"{section.source}/near claim")
-        if section.act and rng.random() < 0.4:
-            act = section.act
+                yield answer_row(titled(other, claim), question, False, f"{source}/near claim")
+        if act and rng.random() < 0.4:
             said = rng.choice(_ANNOUNCES).format(act=act, Act=act[:1].upper() + act[1:])
-            yield answer_row(
-                show(section.document, said, rng, _TITLED),
-                question,
-                False,
-                f"{section.source}/announced",
-            )
-        if section.act and (turned := opposite(section.act)):
-            shown = section.text.lower()
-            if turned.split()[0] not in shown:
-                asked = rng.choice(_HOW).format(turned)
-                yield answer_row(_shown(section, rng), asked, False, f"{section.source}/opposite")
+            yield answer_row(titled(section, said), question, False, f"{source}/announced")
+        turned = opposite(act)
+        if turned and turned.split()[0] not in section.text.lower():
+            asked = rng.choice(_HOW).format(turned)
+            yield answer_row(_shown(section, rng), asked, False, f"{source}/opposite")
 
 
 def _claim(section: Section) -> str:
@@ -142,10 +132,8 @@ def build(
     out.mkdir(parents=True, exist_ok=True)
     for folder in sorted(path for path in guides.iterdir() if path.is_dir()):
         rng = Random(f"51 {folder.name}")
-        if folder.name == "medquad":
-            rows = medical_pairs(folder, rng)
-        else:
-            rows = pairs(list(sections(folder)), rng)
+        is_medical = folder.name == "medquad"
+        rows = medical_pairs(folder, rng) if is_medical else pairs(list(sections(folder)), rng)
         count = write(out / f"guides_{folder.name}.jsonl", dict.fromkeys(rows))
         typer.echo(f"guides_{folder.name}: {count}")
 

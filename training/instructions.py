@@ -29,32 +29,15 @@ _VERBS = frozenset(
     )
 )
 _OPPOSITES = {
-    left: right
-    for pair in (
-        "enable disable",
-        "import export",
-        "add remove",
-        "create delete",
-        "install uninstall",
-        "lock unlock",
-        "start stop",
-        "open close",
-        "show hide",
-        "upload download",
-        "connect disconnect",
-        "encrypt decrypt",
-        "publish unpublish",
-        "allow block",
-        "upgrade downgrade",
-        "split merge",
-        "copy move",
-        "undo redo",
-        "mount unmount",
-        "archive restore",
-        "send receive",
-        "increase reduce",
+    verb: opposite
+    for left, right in re.findall(
+        r"(\w+):(\w+)",
+        """enable:disable import:export add:remove create:delete install:uninstall lock:unlock
+        start:stop open:close show:hide upload:download connect:disconnect encrypt:decrypt
+        publish:unpublish allow:block upgrade:downgrade split:merge copy:move undo:redo
+        mount:unmount archive:restore send:receive increase:reduce""",
     )
-    for left, right in (pair.split(), pair.split()[::-1])
+    for verb, opposite in ((left, right), (right, left))
 }
 _QUESTION = re.compile(
     r"(?:how|what|why|when|where|which|who|whose|can|could|do|does|did|is|are|was|will|would"
