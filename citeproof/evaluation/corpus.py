@@ -54,10 +54,10 @@ def search_documents(tools: Toolbox) -> Toolbox:
     Elsewhere a question's documents are searched by their words. In evaluations, methods should
     get the same kind of search whether passages come from an index or with the questions.
     """
-    found = tools.retriever
-    if found is None or tools.index is None or not isinstance(found, HybridRetriever):
+    found, index = tools.retriever, tools.index
+    if index is None or not isinstance(found, HybridRetriever):
         return tools
-    return tools.over(DocumentSearch(found, tools.index.embeddings, found.kind))
+    return tools.over(DocumentSearch(found, index.embeddings, found.kind))
 
 
 def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> int:

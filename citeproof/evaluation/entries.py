@@ -11,7 +11,7 @@ from citeproof.evaluation.examples import Mode, Scores, Task
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.runs import Run, open_run
 from citeproof.evaluation.scorecard import Scorecard, make_scorecard, read_scorecard
-from citeproof.evaluation.scoring import MAUVE, METRICS
+from citeproof.evaluation.scoring import METRICS
 from citeproof.evaluation.statistics import Estimate, estimate_all
 
 MODES: tuple[Mode, ...] = ("corrected", "strict")
@@ -27,7 +27,7 @@ COSTS = (
 )
 """Costs of an answer: the fields of its usage, and how many passages the method found."""
 OF_RUNS: dict[str, str] = {
-    "mauve": MAUVE,
+    "mauve": "how close the answers are, as a set, to those that people wrote, from 0 to 1",
     "average": (
         "mean of correctness, citation recall, citation precision and MAUVE, as in CaLM's tables; "
         "for QAMPARI of precision and recall-5 of lists and of both of citations"

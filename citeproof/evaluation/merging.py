@@ -9,17 +9,9 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from citeproof.errors import InputError
-from citeproof.evaluation.corpus import nothing_new
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import Data, Manifest, describe_changes, require_manifest
-from citeproof.evaluation.results import (
-    Result,
-    digest,
-    lines_of,
-    read_lines,
-    read_results,
-    write_results,
-)
+from citeproof.evaluation.results import Result, digest, lines_of, read_lines, read_results
 from citeproof.evaluation.runner import finish, totals_of
 from citeproof.evaluation.traces import trace_path
 from citeproof.files import file_errors, write_whole
@@ -94,18 +86,14 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
     if len(there) == len(asked):
         finish(out, asked, there)
     else:
-        write_results(out / "results.jsonl", there)
+        write_whole(out / "results.jsonl", lines_of(there))
     sittings = [one for own in manifests for one in own.sittings]
     data = {"examples": len(asked), "chosen": digest(lines_of(asked))}
     merged = manifests[0].model_copy(
         update={
             "data": manifests[0].data.model_copy(update=data),
             "sittings": tuple(sorted(sittings, key=lambda one: one.started)),
-            "totals": totals_of(
-                there,
-                waiting=len(asked) - len(there),
-                nothing_new=nothing_new(manifests[0].parameters, asked),
-            ),
+            "totals": totals_of(manifests[0].parameters, asked, there),
         }
     )
     merged.write(out)  # last, because it makes the folder a complete run

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from citeproof.evaluation.examples import Example
-from citeproof.files import file_errors, parse, write_whole
+from citeproof.files import file_errors, parse
 from citeproof.tools.llm.retries import scrub
 from citeproof.types import Answer, Passage
 
@@ -79,11 +78,6 @@ def read_lines(path: Path, kind: type[T]) -> Iterator[T]:
             yield parse(kind, line, what, fix)
 
 
-def write_results(path: Path, results: Iterable[Result]) -> None:
-    """Replace the file's content with these results, either all or none."""
-    write_whole(path, (f"{result.model_dump_json()}\n" for result in results))
-
-
 def append(path: Path, result: Result) -> None:
     """Append a line and flush it to disk."""
     with file_errors(path), path.open("ab") as file:
@@ -92,9 +86,9 @@ def append(path: Path, result: Result) -> None:
         os.fsync(file.fileno())
 
 
-def lines_of(examples: Iterable[Example]) -> Iterator[str]:
-    """Return examples as JSON lines."""
-    return (f"{example.model_dump_json()}\n" for example in examples)
+def lines_of(objects: Iterable[BaseModel]) -> Iterator[str]:
+    """Return objects as JSON lines."""
+    return (f"{one.model_dump_json()}\n" for one in objects)
 
 
 def digest(lines: Iterable[str]) -> str:

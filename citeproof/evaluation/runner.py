@@ -36,15 +36,7 @@ from citeproof.evaluation.manifest import (
     read_manifest,
     require_manifest,
 )
-from citeproof.evaluation.results import (
-    Failure,
-    Result,
-    append,
-    digest,
-    lines_of,
-    read_results,
-    write_results,
-)
+from citeproof.evaluation.results import Failure, Result, append, digest, lines_of, read_results
 from citeproof.evaluation.runs import write_outputs
 from citeproof.evaluation.traces import Trace, make_trace, trace_path, write_trace
 from citeproof.files import file_errors, write_whole
@@ -255,8 +247,7 @@ async def _open_folder(
 
         def write(sitting: Sitting) -> None:
             done = [results[e.id] for e in examples if e.id in results]
-            known = nothing_new(manifest.parameters, examples)
-            totals = totals_of(done, waiting=len(examples) - len(done), nothing_new=known)
+            totals = totals_of(manifest.parameters, examples, done)
             told = {"sittings": (*earlier, sitting), "totals": totals}
             manifest.model_copy(update=told).write(folder)
 
@@ -299,21 +290,22 @@ def _begin(
             fix="Name a new folder, or use the configuration that this run was started with.",
         )
     results = read_results(folder / "results.jsonl")
-    write_results(folder / "results.jsonl", results.values())  # drops a truncated last line
+    # Without a truncated last line.
+    write_whole(folder / "results.jsonl", lines_of(results.values()))
     return there.sittings, results
 
 
-def totals_of(results: Sequence[Result], **known: int) -> Totals:
-    """Return the totals of results."""
+def totals_of(
+    parameters: Mapping[str, Any], examples: Sequence[Example], results: Sequence[Result]
+) -> Totals:
+    """Return the totals of a run from its method's parameters, its examples and results so far."""
     answers = [result.answer for result in results if result.answer is not None]
-    counts = {
-        status: sum(answer.status == status for answer in answers)
-        for status in ("answered", "partial", "not_found")
-    }
+    counts = Counter[str](answer.status for answer in answers)
     return Totals(
         **counts,
-        **known,
         errors=len(results) - len(answers),
+        waiting=len(examples) - len(results),
+        nothing_new=nothing_new(parameters, examples),
         usage=sum((answer.usage for answer in answers), Usage()),
         seconds=sum(result.seconds for result in results),
     )
@@ -343,7 +335,7 @@ async def _size(bank: Bank | None) -> int | None:
 
 def finish(folder: Path, examples: Sequence[Example], results: Sequence[Result]) -> None:
     """Write the results in the order of the examples, each once, and also in ALCE's format."""
-    write_results(folder / "results.jsonl", results)
+    write_whole(folder / "results.jsonl", lines_of(results))
     outputs = [
         (own, result) for own, result in zip(examples, results, strict=True) if result.error is None
     ]

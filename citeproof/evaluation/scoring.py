@@ -59,16 +59,10 @@ METRICS: dict[str, str] = {
     "length": "words of the text, without marks",
 }
 """Metric → a one-line description. Shares are from 0 to 1."""
-MAUVE = "how close the answers are, as a set, to those that people wrote, from 0 to 1"
-"""A one-line description. MAUVE is not in `METRICS`, because single answers have no MAUVE."""
-
-_OF_MEANS: dict[str, tuple[tuple[str, ...], Callable[[Sequence[float]], float]]] = {
-    "citation_f1": (
-        ("citation_recall", "citation_precision"),
-        lambda means: harmonic(means[0], means[1]),
-    ),
-    "dr": (("disambig_f1", "rouge_lsum"), lambda means: math.sqrt(math.prod(means))),
-    "dr_mean": (("disambig_f1", "rouge_lsum"), lambda means: sum(means) / len(means)),
+_OF_MEANS: dict[str, tuple[tuple[str, ...], Callable[[float, float], float]]] = {
+    "citation_f1": (("citation_recall", "citation_precision"), harmonic),
+    "dr": (("disambig_f1", "rouge_lsum"), lambda words, rouge: math.sqrt(words * rouge)),
+    "dr_mean": (("disambig_f1", "rouge_lsum"), lambda words, rouge: (words + rouge) / 2),
 }
 """Metrics whose value over many answers is computed from the means of other metrics."""
 
@@ -156,7 +150,7 @@ def parts(metric: str) -> tuple[str, ...]:
 def of_means(means: Mapping[str, float | None], metric: str) -> float:
     """Compute a metric over many answers from the means of its `parts`."""
     values = [value for name in parts(metric) if (value := means[name]) is not None]
-    return _OF_MEANS[metric][1](values) if metric in _OF_MEANS else values[0]
+    return _OF_MEANS[metric][1](*values) if metric in _OF_MEANS else values[0]
 
 
 def _of_text(

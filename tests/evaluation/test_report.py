@@ -21,7 +21,7 @@ from citeproof.evaluation.report import Report, markdown, report
 from citeproof.evaluation.report_page import curve, render_report
 from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.report_tables import Table
-from citeproof.evaluation.results import Failure, Result, read_results, write_results
+from citeproof.evaluation.results import Failure, Result, lines_of, read_results
 from citeproof.evaluation.runner import run
 from citeproof.evaluation.runs import Run, open_run
 from citeproof.evaluation.scorecard import Judge, make_scorecard, read_scorecard, write_scorecard
@@ -122,7 +122,7 @@ async def test_examples_that_ended_in_an_error_are_left_out_and_told(tmp_path: P
     results = list(read_results(folder / "results.jsonl").values())
     error = Failure(type="ModelError", message="no answer")
     results[1] = Result(id="q1", question="?", error=error)
-    write_results(folder / "results.jsonl", results)
+    write_whole(folder / "results.jsonl", lines_of(results))
     card = await make_scorecard(open_run(folder), judge(), mode="corrected")
     assert (card.errors, set(card.examples)) == (1, {"q0", "q2", "q3"})
     text = markdown(await report([folder]))
@@ -498,7 +498,7 @@ async def test_a_growing_bank_and_rounds_are_plotted(
 ) -> None:
     file = await made(tmp_path / "a", len(changes)) / "results.jsonl"
     results = zip(read_results(file).values(), changes, strict=True)
-    write_results(file, [result.model_copy(update=change) for result, change in results])
+    write_whole(file, lines_of(own.model_copy(update=change) for own, change in results))
     page = render_report(await report([tmp_path / "a"]))
     [found] = re.findall(rf"<figcaption>{caption}</figcaption>(<svg .*?</svg>)", page)
     dots = [dot for dot in ET.fromstring(found).iter("circle") if dot.attrib["r"] == "3"]

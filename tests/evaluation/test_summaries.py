@@ -10,7 +10,7 @@ import pytest
 from citeproof.evaluation.examples import Example, Scores, Task
 from citeproof.evaluation.manifest import Data, Manifest
 from citeproof.evaluation.report import markdown, report
-from citeproof.evaluation.results import Result, lines_of, write_results
+from citeproof.evaluation.results import Result, lines_of
 from citeproof.evaluation.runs import open_run
 from citeproof.evaluation.scorecard import Judge, Scorecard, make_scorecard, write_scorecard
 from citeproof.evaluation.statistics import estimate_all, mean_of_runs
@@ -45,7 +45,7 @@ async def kept(
     manifest.write(folder)
     write_whole(folder / "examples.jsonl", lines_of(examples))
     results = (Result(id=own.id, question=own.question, output="Ann.") for own in examples)
-    write_results(folder / "results.jsonl", results)
+    write_whole(folder / "results.jsonl", lines_of(results))
     run = open_run(folder)
     answers = (await make_scorecard(run, None, mode="strict")).answers
     card = Scorecard(
