@@ -50,7 +50,10 @@ def build(
     squad = _asked(data, "squad", free)
     for name, rows in _made(data, free, squad, texts).items():
         _save(out, f"made/{name}", rows)
-    _more(free, squad, texts, out)
+    rng = Random(23)
+    mixed_texts, mixed = rng.sample(texts, len(texts)), rng.sample(squad, len(squad))
+    _save(out, "made/twins", make.twins(mixed_texts[:7000], "wikipedia", rng))
+    _save(out, "made/squad_near", make.questions(mixed, free, rng, cropped=1, others=0))
     rng = Random(31)
     mixed = rng.sample(squad, len(squad))
     # Twice, because the wrong answers and the sentences around them are drawn anew.
@@ -123,20 +126,6 @@ def apart(pool: Mapping[str, make.Text], titles: Collection[str]) -> dict[str, m
         for key, text in pool.items()
         if text.title not in titles and kept.isdisjoint(pieces[key])
     }
-
-
-def _more(
-    pool: Mapping[str, make.Text],
-    squad: Sequence[make.Asked],
-    texts: Sequence[make.Text],
-    out: Path,
-) -> None:
-    """Write the sets of the third stage: twins, and questions with the sentences around answers."""
-    rng = Random(23)
-    texts = rng.sample(texts, len(texts))
-    squad = rng.sample(squad, len(squad))
-    _save(out, "made/twins", make.twins(texts[:7000], "wikipedia", rng))
-    _save(out, "made/squad_near", make.questions(squad, pool, rng, cropped=1, others=0))
 
 
 def _made(

@@ -169,23 +169,17 @@ class Declarer:
         if not found:
             return None
         words = found["rest"].split()
-        at = next(
-            (
-                i
-                for i, w in enumerate(words)
-                if i and (w in _PARTICIPLES or re.search(r"[a-z]ed$", w))
-            ),
-            None,
-        )
-        if at is None or words[at - 1].lower() in _BEFORE_A_NOUN:
+        done = [i for i, w in enumerate(words) if w in _PARTICIPLES or re.search(r"[a-z]ed$", w)]
+        at = next((i for i in done if i), 0)
+        if not at or words[at - 1].lower() in _BEFORE_A_NOUN:
             if found["wh"] and found["wh"].lower() == "where" and edits.kind(answer) == "name":
                 return f"{found['rest']} {found['be']} {_placed('where', answer)}"
             return None
-        done = [*words[:at], found["be"], *words[at:]]
+        said = [*words[:at], found["be"], *words[at:]]
         if found["wh"]:
-            return " ".join([*done, _placed(found["wh"], answer)])
+            return " ".join([*said, _placed(found["wh"], answer)])
         if words[-1].lower() in {*_PREPOSITIONS, "called", "named"}:
-            return " ".join([*done, answer])
+            return " ".join([*said, answer])
         return None
 
     def _was(self, asked: str, answer: str) -> str | None:
@@ -194,11 +188,8 @@ class Declarer:
         if not found:
             return None
         words = found["rest"].split()
-        if (
-            len(words) < 2
-            or words[-1].lower() in _PREPOSITIONS
-            or words[-1].endswith(("ed", "ing"))
-        ):
+        last = words[-1].lower()
+        if len(words) < 2 or last in _PREPOSITIONS or words[-1].endswith(("ed", "ing")):
             return None
         if words[0].lower() not in _BEFORE_A_NOUN and "'s" not in found["rest"]:
             return None
@@ -262,11 +253,8 @@ def asserted(
 ) -> Iterator[Row]:
     """Claims made from questions: the right one, and some that a passage nearly states.
 
-    Args:
-        sets: Questions with their passages.
-        pool: All passages, to find others of the same article.
-        rng: Random number generator.
-        cropped: Share of premises cut to the sentences around the answer.
+    A share `cropped` of the premises is cut to the sentences around the answer; others of the
+    article are found in `pool`.
     """
     claimant = _Claimant(Declarer.of(list(pool.values())), Around.of(sets, pool), rng, cropped)
     for item in sets:

@@ -150,12 +150,8 @@ def questions(
 ) -> Iterator[Row]:
     """Right answers and near misses, about two wrong ones for each right one.
 
-    Args:
-        sets: Questions with their passages.
-        pool: All passages, to find others of the same article.
-        rng: Random number generator.
-        cropped: Share of premises cut to the sentences around the answer.
-        others: Share of premises with another passage of the article next to the gold one.
+    A share `cropped` of the premises is cut to the sentences around the answer, and a share
+    `others` has another passage of the article, found in `pool`, next to the gold one.
     """
     known = Around.of(sets, pool)
     names = [a for item in sets for a in item.answers[:1] if edits.kind(a) == "name"]
@@ -238,14 +234,10 @@ class _Excerpt(NamedTuple):
     def draw(
         cls, text: Text, rng: Random, *, longest: int, room: int, titled: float
     ) -> _Excerpt | None:
-        """A random sentence of six words or more, or None if the passage has none.
+        """A random sentence of six to `longest` words, or None if the passage has none.
 
-        Args:
-            text: The passage.
-            rng: Random number generator.
-            longest: Most words of the sentence.
-            room: Most sentences on either side.
-            titled: Share of premises with the title.
+        It has at most `room` sentences on either side; a share `titled` of the premises has the
+        title.
         """
         spans = split(text.text)
         whole = [text.text[s.start : s.end] for s in spans]

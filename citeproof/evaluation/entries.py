@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,10 +83,13 @@ class Entry:
 async def read_entries(paths: Sequence[Path]) -> list[Entry]:
     """Read runs with their saved scores, or with metrics that need no entailment model."""
     runs = [open_run(path) for path in paths]
-    return [
-        Entry(number, name, run, await _cards(run), estimate_all(_costs(run.results)))
-        for number, (name, run) in enumerate(zip(_names(runs), runs, strict=True), start=1)
-    ]
+    alike = Counter(run.name for run in runs)
+    entries = []
+    for number, run in enumerate(runs, start=1):
+        name = run.name if alike[run.name] == 1 else str(run.path)
+        costs = estimate_all(_costs(run.results))
+        entries.append(Entry(number, name, run, await _cards(run), costs))
+    return entries
 
 
 def present(
@@ -108,11 +112,3 @@ def _costs(results: Iterable[Result]) -> list[Scores]:
             usage = result.answer.usage.model_dump() | {"passages_met": len(result.retrieved or ())}
             rows.append({name: float(usage[name]) for name in COSTS})
     return rows
-
-
-def _names(runs: Sequence[Run]) -> list[str]:
-    names = [run.name for run in runs]
-    return [
-        name if names.count(name) == 1 else str(run.path)
-        for name, run in zip(names, runs, strict=True)
-    ]

@@ -7,7 +7,7 @@ import platform
 import re
 import subprocess
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -135,11 +135,8 @@ def find_changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:
     Ignores sittings, totals, and settings that don't change answers, such as timeouts.
     """
     old, new = flatten(there), flatten(here)
-    return {
-        key: (old.get(key), new.get(key))
-        for key in dict.fromkeys([*old, *new])
-        if old.get(key) != new.get(key) and not _FREE.search(key)
-    }
+    both = {key: (old.get(key), new.get(key)) for key in [*old, *new]}
+    return {key: own for key, own in both.items() if own[0] != own[1] and not _FREE.search(key)}
 
 
 def describe_changes(there: Manifest, here: Manifest) -> list[str]:
@@ -231,9 +228,8 @@ def flatten(tree: Manifest | Mapping[str, Any], path: str = "") -> dict[str, Any
         tree = tree.model_dump(mode="json", exclude={"sittings", "totals"})
     found: dict[str, Any] = {}
     for key, value in tree.items():
-        found |= (
-            flatten(value, f"{path}{key}.") if isinstance(value, Mapping) else {path + key: value}
-        )
+        inner = isinstance(value, Mapping)
+        found |= flatten(value, f"{path}{key}.") if inner else {f"{path}{key}": value}
     return found
 
 
@@ -267,7 +263,7 @@ def find_commit(source: Path) -> str:
 
 def _git(folder: Path, *arguments: str) -> str:
     """Return the output of git; empty if git is not installed or fails."""
-    command: Sequence[str] = ["git", "-C", str(folder), *arguments]
+    command = ["git", "-C", str(folder), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -103,8 +103,6 @@ def quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> T
     wholes = [entry.whole(mode) for entry in entries]
     names = present([card.metrics for card in cards], columns)
     more = present(wholes, columns, OF_RUNS)
-    if not (names or more):
-        return Table("", [])
     rows = [["#", "run", "n", *map(name_metric, [*names, *more])]]
     for entry, card, whole in zip(entries, cards, wholes, strict=True):
         n = len(card.examples)
@@ -118,7 +116,7 @@ def quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> T
             "These runs were scored with different entailment models, thresholds or numbers of "
             "citations: their citation metrics cannot be compared with each other."
         )
-    return Table(f"Quality, {mode}", rows, notes)
+    return Table(f"Quality, {mode}", rows if names or more else [], notes)
 
 
 def differences(
@@ -165,8 +163,6 @@ def spent(entries: Sequence[Entry], base: Entry | None, columns: Collection[str]
     """Return a table of the costs of an answer."""
     names = [name for name in COSTS if name in columns]
     rows = [["#", "run", *map(name_metric, names)]]
-    if not names:
-        return Table("Cost", [])
     for entry in entries:
         if not entry.costs:  # files of ALCE's runner have no costs
             continue
@@ -183,7 +179,7 @@ def spent(entries: Sequence[Entry], base: Entry | None, columns: Collection[str]
     note = "Per question: mean and 95% bootstrap interval."
     if base is not None:
         note += f" In brackets: the ratio to {base.name}."
-    return Table("Cost", rows, [note])
+    return Table("Cost", rows if names else [], [note])
 
 
 def configurations(entries: Sequence[Entry]) -> Table:

@@ -336,10 +336,8 @@ async def _size(bank: Bank | None) -> int | None:
 def finish(folder: Path, examples: Sequence[Example], results: Sequence[Result]) -> None:
     """Write the results in the order of the examples, each once, and also in ALCE's format."""
     write_whole(folder / "results.jsonl", lines_of(results))
-    outputs = [
-        (own, result) for own, result in zip(examples, results, strict=True) if result.error is None
-    ]
-    write_outputs(folder / "alce.json", outputs)
+    items = zip(examples, results, strict=True)
+    write_outputs(folder / "alce.json", [item for item in items if item[1].error is None])
 
 
 def _refuse_twins(examples: Sequence[Example]) -> None:

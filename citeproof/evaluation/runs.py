@@ -44,11 +44,8 @@ class Run:
 
     def items(self) -> list[tuple[Example, Result]]:
         """Return what is to be scored: all examples except those that ended in an error."""
-        return [
-            (example, result)
-            for example, result in zip(self.examples, self.results, strict=True)
-            if result.error is None
-        ]
+        items = zip(self.examples, self.results, strict=True)
+        return [item for item in items if item[1].error is None]
 
     def beside(self, name: str) -> Path:
         """Return the path for a file of the run: in its folder, or next to its file."""
