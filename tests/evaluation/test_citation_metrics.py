@@ -122,28 +122,13 @@ async def test_where_they_differ(
     assert await both(text, CORRECTED) == corrected
 
 
-@pytest.mark.parametrize(
-    ("text", "strict", "corrected"),
-    [
-        ("It is old [1, 2].", "It is old, 2.", "It is old."),
-        ("It is old [1-3].", "It is old-3.", "It is old."),
-        ("It is old [1][2] | [3].", "It is old.", "It is old |."),
-    ],
-)
-def test_what_is_left_of_a_statement(text: str, strict: str, corrected: str) -> None:
-    assert [own.text for own in statements(example(), output(text), STRICT)] == [strict]
-    assert [own.text for own in statements(example(), output(text), CORRECTED)] == [corrected]
-
-
-async def test_the_premise_has_a_title_line_each() -> None:
+@pytest.mark.parametrize(("mode", "title"), [(STRICT, "Title: \n"), (CORRECTED, "")])
+async def test_a_pair_has_the_titles_and_no_marks(mode: Mode, title: str) -> None:
     untitled = (passage("It says alpha.", title="A"), passage("It says beta."))
-    asked = {}
-    for mode in MODES:
-        table = TableEntailment(holds)
-        await score([(example(), output("Alpha, beta [1][2].", untitled))], table, mode=mode)
-        asked[mode] = [pair.premise for pair in table.pairs]
-    assert asked[STRICT][0] == "Title: A\nIt says alpha.\nTitle: \nIt says beta."
-    assert asked[CORRECTED][0] == "Title: A\nIt says alpha.\nIt says beta."
+    table = TableEntailment(holds)
+    await score([(example(), output("Alpha, beta [1][2].", untitled))], table, mode=mode)
+    premise = f"Title: A\nIt says alpha.\n{title}It says beta."
+    assert (table.pairs[0].premise, table.pairs[0].hypothesis) == (premise, "Alpha, beta.")
 
 
 async def test_strict_drops_the_first_of_equal_citations() -> None:

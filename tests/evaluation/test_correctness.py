@@ -34,14 +34,9 @@ def test_normal_form(text: str, strict: str, corrected: str) -> None:
 
 
 def test_plain_text() -> None:
-    text = "\nIt is [1, 2] old [3] | [4].\nIt is new [1-3]. <|im_end|>"
-    assert plain(text, "strict") == "It is, 2 old."
-    assert plain(text, "corrected") == "It is old |.\nIt is new. <|im_end|>"
-
-
-@pytest.mark.parametrize("mark", ["[passage 1]", "[1 & 2]", "[Document 1]"])
-def test_all_marks_that_are_read_are_taken_off_in_corrected(mark: str) -> None:
-    assert plain(f"It is old {mark}.", "corrected") == "It is old."
+    text = "\nIt is [1, 2] old [1-3] | [4].\nIt is [1 & 2] new [passage 1]. [Document 1]<|im_end|>"
+    assert plain(text, "strict") == "It is, 2 old-3."
+    assert plain(text, "corrected") == "It is old |.\nIt is new.<|im_end|>"
 
 
 @pytest.mark.parametrize(

@@ -46,28 +46,6 @@ def write(path: Path, rows: Sequence[object]) -> Path:
     return path
 
 
-def one(tmp_path: Path, row: object) -> Example:
-    [found] = read_examples(write(tmp_path / "set.jsonl", [row]))
-    return found
-
-
-def test_asqa_of_alce(tmp_path: Path) -> None:
-    made = Passage.make_id("Light", "Bo kept it.")
-    assert one(tmp_path, ASQA) == Example(
-        id="-5",
-        question="Who?",
-        task="asqa",
-        answers=(("Ann", "Ann Lee"), ("Bo",)),
-        sub_questions=("Who built it?", "Who kept it?"),
-        references=("Ann built it.", "Bo kept it."),
-        documents=(
-            Passage(id="7", title="Tower", text="Ann built it."),
-            Passage(id=made, title="Light", text="Bo kept it."),
-        ),
-        raw=ASQA,
-    )
-
-
 BUILT = {"question": "Who built it?", "short_answers": ["Ann"]}
 
 
@@ -75,6 +53,24 @@ BUILT = {"question": "Who built it?", "short_answers": ["Ann"]}
     ("row", "known"),
     [
         ({}, {}),
+        (
+            ASQA,
+            {
+                "id": "-5",
+                "task": "asqa",
+                "answers": (("Ann", "Ann Lee"), ("Bo",)),
+                "sub_questions": ("Who built it?", "Who kept it?"),
+                "references": ("Ann built it.", "Bo kept it."),
+                "documents": (
+                    Passage(id="7", title="Tower", text="Ann built it."),
+                    Passage(
+                        id=Passage.make_id("Light", "Bo kept it."),
+                        title="Light",
+                        text="Bo kept it.",
+                    ),
+                ),
+            },
+        ),
         (QAMPARI, {"task": "qampari", "answers": (("Rome", "Roma"), ("Oslo",))}),
         (ELI5, {"task": "eli5", "references": ("So.",), "claims": ("It is so.",)}),
         # Each group of answers has a sub-question, or there is none.
@@ -111,7 +107,7 @@ def test_what_a_question_may_have(
 ) -> None:
     row = {"question": "Who?", **row}
     expected = {"id": "1", "question": "Who?", "task": "qa", "raw": row, **known}
-    assert one(tmp_path, row) == Example(**expected)
+    assert read_examples(write(tmp_path / "set.jsonl", [row])) == [Example(**expected)]
 
 
 def test_the_example_questions_say_what_is_in_the_documents() -> None:

@@ -290,47 +290,41 @@ async def test_what_a_graph_gives_beside_its_answer_is_kept(tmp_path: Path) -> N
     assert [one["agreed"] for one in result.details["rounds"]] == [True]
 
 
-def command(folder: Path, *more: str) -> list[str]:
-    arguments = ["--data", str(folder / "numbers.jsonl"), "--set", "max_claims=1", *more]
-    return [sys.executable, "-m", "tests.evaluation.scripted", "eval", *arguments]
+def begin(folder: Path) -> tuple[subprocess.Popen[bytes], list[str]]:
+    """A process that answers twelve questions, with an answer in `run`; and its command."""
+    data = str(write(folder / "numbers.jsonl", 12))
+    command = [sys.executable, "-m", "tests.evaluation.scripted", "eval", "--data", data]
+    command += ["--out", str(folder / "run"), "--set", "max_claims=1", "--at-once", "2", "--resume"]
+    slow = {**os.environ, "DELAY": "0.2"}  # it cannot end before it is told to
+    process = subprocess.Popen(command, cwd=ROOT, env=slow, stderr=subprocess.PIPE)
+    while process.poll() is None and not read_results(folder / "run/results.jsonl"):
+        time.sleep(0.01)
+    return process, command
 
 
 def test_a_run_that_is_killed_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    write(tmp_path / "numbers.jsonl", 12)
-    killed = tmp_path / "killed"
-    results = killed / "results.jsonl"
-    resuming = command(tmp_path, "--out", str(killed), "--at-once", "3", "--resume")
-    process = subprocess.Popen(resuming, cwd=ROOT, env={**os.environ, "DELAY": "0.1"})
-    while process.poll() is None and not read_results(results):
-        time.sleep(0.01)
+    process, resuming = begin(tmp_path)
     process.kill()
-    assert process.wait() == -signal.SIGKILL
-    assert 0 < len(read_results(results)) < 12
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    folder = tmp_path / "run"
+    assert 0 < len(read_results(folder / "results.jsonl")) < 12
     subprocess.run(resuming, cwd=ROOT, check=True, capture_output=True)
-    given = [(line["id"], line["output"].split()[3]) for line in lines(killed)]
+    given = [(line["id"], line["output"].split()[3]) for line in lines(folder)]
     assert given == [(f"q{n}", COLOURS[n % 3]) for n in range(12)]
-    sittings = require_manifest(killed).sittings
+    sittings = require_manifest(folder).sittings
     assert [one.finished is None for one in sittings] == [True, False]
 
 
 def test_ctrl_c_ends_a_run_cleanly(tmp_path: Path) -> None:
-    write(tmp_path / "numbers.jsonl", 12)
-    folder = tmp_path / "run"
-    process = subprocess.Popen(
-        command(tmp_path, "--out", str(folder), "--at-once", "2"),
-        cwd=ROOT,
-        env={**os.environ, "DELAY": "0.2"},  # so slow that it cannot end before it is told to
-        stderr=subprocess.PIPE,
-    )
-    while process.poll() is None and not read_results(folder / "results.jsonl"):
-        time.sleep(0.01)
+    process, _ = begin(tmp_path)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130, told
     said = "Interrupted. The answers so far are saved; continue with --resume.\n"
     assert told.decode().endswith(said)
-    manifest = require_manifest(folder)
+    manifest = require_manifest(tmp_path / "run")
     assert manifest.sittings[0].finished is not None
-    done = len(lines(folder))
+    done = len(lines(tmp_path / "run"))
     assert 0 < done < 12
     assert (manifest.totals.answered, manifest.totals.waiting) == (done, 12 - done)

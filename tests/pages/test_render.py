@@ -21,10 +21,6 @@ def test_a_value_is_escaped_and_finished_html_is_not() -> None:
     assert shown == '<p title="&lt;b&gt;&#34;&#39;&amp;">&lt;b&gt;&#34;&#39;&amp;<i></p>'
 
 
-def test_a_value_that_looks_like_a_template_is_none() -> None:
-    assert rendered("{{ a }}", a="{{ 7 * 7 }}{% raw %}") == "{{ 7 * 7 }}{% raw %}"
-
-
 def test_control_characters_are_left_out_and_lines_stay() -> None:
     assert rendered("{{ a }}|{{ a | line }}", a="x\x1b[2J\r\n\u202ey") == "x[2J\ny|x[2J y"
 

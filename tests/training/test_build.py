@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,47 +13,34 @@ from training.rows import Row, read
 
 
 @pytest.mark.parametrize(
-    ("rows", "key"),
+    ("premises", "groups"),
     [
         pytest.param(
-            [
-                Row(premise, "It runs.", "entailed", "made")
-                for n in range(40)
-                for premise in (f"Boat {n} runs daily.", f"Title: Boats\nBoat {n} runs daily.")
-            ],
-            lambda row: row.premise.removeprefix("Title: Boats\n"),
+            ["Boat {n} runs daily.", "Title: Boats\nBoat {n} runs daily."],
+            ["", ""],
             id="a passage, with and without its title",
         ),
         pytest.param(
-            [
-                Row(f"Boat {n} runs.", f"It runs {part}.", "entailed", "made", group=f"{n}-{part}")
-                for n in range(40)
-                for part in range(3)
-            ],
-            lambda row: row.premise,
+            ["Boat {n} runs."] * 2,
+            ["{n}-1", "{n}-2"],
             id="claims on one premise, each a group of its own",
         ),
-        pytest.param(
-            [
-                Row(f"Chunk {part} of {n}.", "It runs.", "entailed", "made", group=str(n))
-                for n in range(40)
-                for part in range(3)
-            ],
-            lambda row: row.group,
-            id="chunks of one claim",
-        ),
+        pytest.param(["Half of {n}.", "Rest of {n}."], ["{n}", "{n}"], id="chunks of one claim"),
     ],
 )
 def test_what_belongs_together_is_on_one_side(
-    tmp_path: Path, rows: list[Row], key: Callable[[Row], str]
+    tmp_path: Path, premises: list[str], groups: list[str]
 ) -> None:
+    rows = [
+        Row(premise.format(n=n), f"It runs {n}.", "entailed", "made", group.format(n=n))
+        for n in range(40)
+        for premise, group in zip(premises, groups, strict=True)
+    ]
     for name in ("final", "held"):
         (tmp_path / name).mkdir()
     build._split(tmp_path, "made", rows)
-    ours, rest = (
-        {key(row) for row in read(tmp_path / name)}
-        for name in ("final/made.jsonl", "held/made_rest.jsonl")
-    )
+    names = ("final/made.jsonl", "held/made_rest.jsonl")
+    ours, rest = ({row.hypothesis for row in read(tmp_path / name)} for name in names)
     assert ours
     assert rest
     assert not ours & rest

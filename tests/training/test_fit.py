@@ -44,20 +44,10 @@ def run(base: Path, out: Path, data: Path, **options: Any) -> dict[str, torch.Te
 
 
 def test_a_run_goes_on_where_it_was_stopped(
-    base: Path,
-    data: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    base: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = run(base, tmp_path / "whole", data)
-    assert (
-        float(
-            whole["base_model.model.mpnet.encoder.layer.0.attention.attn.q.lora_B.weight"]
-            .abs()
-            .sum()
-        )
-        > 0
-    )
+    assert whole["base_model.model.mpnet.encoder.layer.0.attention.attn.q.lora_B.weight"].any()
     saved: list[int] = []
     save = fit._save
 

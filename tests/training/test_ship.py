@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,35 +13,35 @@ from safetensors.torch import load_file, save_file
 
 from tests.models.tiny import tiny_mpnet
 from training import fit, rows, ship
-from training.ship import blend
+
+NOTED = {"band": [0.3, 0.65], "blend": [0.5, 0.5, 0.0], "threshold": 0.42}
+
+
+def blended(folder: Path, scores: list[dict[str, Any]]) -> Any:
+    """What is noted after a fit to these scores."""
+    (folder / "calibration.json").write_text(json.dumps(NOTED))
+    file = folder / "scores.jsonl"
+    file.write_text("\n".join(json.dumps({"set": "a", **own}) for own in scores))
+    ship.blend(file, out=folder)
+    return json.loads((folder / "calibration.json").read_text())
 
 
 def test_a_blend_keeps_the_band_that_is_noted(tmp_path: Path) -> None:
-    note, scores = tmp_path / "calibration.json", tmp_path / "scores.jsonl"
-    noted = {"band": [0.3, 0.65], "blend": [0.5, 0.5, 0.0], "threshold": 0.42}
-    note.write_text(json.dumps(noted))
-    rows = [
-        {"set": "a", "entailed": n % 2 == 0, "score": 0.3 + n / 60, "judge": n / 20}
-        for n in range(1, 20)
+    scores = [
+        {"entailed": n % 2 == 0, "score": 0.3 + n / 60, "judge": n / 20} for n in range(1, 20)
     ]
-    scores.write_text("\n".join(map(json.dumps, rows)))
-    blend(scores, out=tmp_path)
-    known = json.loads(note.read_text())
-    assert (known["band"], known["threshold"]) == ([0.3, 0.65], 0.42)
-    assert known["blend"] != noted["blend"]
+    known = blended(tmp_path, scores)
+    assert known | {"blend": NOTED["blend"]} == NOTED
+    assert known["blend"] != NOTED["blend"]
 
 
 @pytest.mark.parametrize("judged", [{}, {"judge": 0.5}])
 def test_scores_that_fit_nothing_leave_what_is_noted(
     tmp_path: Path, judged: dict[str, float]
 ) -> None:
-    note, scores = tmp_path / "calibration.json", tmp_path / "scores.jsonl"
-    note.write_text(json.dumps({"band": [0.3, 0.65], "blend": [0.5, 0.5, 0.0]}))
-    before = note.read_text()
-    scores.write_text(json.dumps({"set": "a", "entailed": True, "score": 0.4} | judged))
     with pytest.raises(typer.BadParameter, match="judged pairs of both kinds"):
-        blend(scores, out=tmp_path)
-    assert note.read_text() == before
+        blended(tmp_path, [{"entailed": True, "score": 0.4} | judged])
+    assert json.loads((tmp_path / "calibration.json").read_text()) == NOTED
 
 
 def test_new_weights_come_after_their_threshold(
