@@ -221,7 +221,7 @@ def _neighbours(rng: Random) -> Iterator[tuple[str, str, str]]:
 def _order(rng: Random) -> Iterator[tuple[str, str, str]]:
     premise, right = rng.choice(_ORDERS)
     values = _fill(rng)
-    pair = ("a", "b") if "{a}" in right else ("t", "u")
+    pair = "ab" if "{a}" in right else "tu"
     yield premise.format(**values), right.format(**values), "entailed"
     yield premise.format(**values), right.format(**_exchanged(values, *pair)), "contradiction"
 
@@ -229,11 +229,8 @@ def _order(rng: Random) -> Iterator[tuple[str, str, str]]:
 def _comparison(rng: Random) -> Iterator[tuple[str, str, str]]:
     premise, claim, true = rng.choice(_COMPARISONS)
     values = _fill(rng)
-    pair = ("t", "u")
-    for one, two in (("a", "b"), ("p", "r")):
-        if f"{{{one}}}" in claim or f"{{{two}}}" in claim:
-            pair = (one, two)
-            break
+    compared = (pair for pair in ("ab", "pr") if any(f"{{{name}}}" in claim for name in pair))
+    pair = next(compared, "tu")
     other = claim.format(**_exchanged(values, *pair))
     labels = ("entailed", "contradiction") if true else ("contradiction", "entailed")
     yield premise.format(**values), claim.format(**values), labels[0]
