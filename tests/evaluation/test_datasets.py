@@ -63,10 +63,8 @@ BUILT = {"question": "Who built it?", "short_answers": ["Ann"]}
                 "references": ("Ann built it.", "Bo kept it."),
                 "documents": (
                     Passage(id="7", title="Tower", text="Ann built it."),
-                    Passage(
-                        id=Passage.make_id("Light", "Bo kept it."),
-                        title="Light",
-                        text="Bo kept it.",
+                    passage(
+                        "Bo kept it.", title="Light", id=Passage.make_id("Light", "Bo kept it.")
                     ),
                 ),
             },

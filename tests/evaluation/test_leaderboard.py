@@ -27,21 +27,17 @@ def red(prompt: str) -> str:
     return re.sub(r"(green|blue)", "red", reply(prompt))
 
 
-async def ask(folder: Path) -> None:
-    """Two sets of three questions; one method says what the passages say, the other does not."""
-    for name in ("one", "two"):
-        asked = examples(folder, 3)
-        for method, script in (("vanilla", red), ("vtg", reply)):
-            graph = build_vtg(toolbox(script), max_claims=1, max_trials=0, queries=1)
-            await run(graph, method, asked, folder / "runs" / name / "1" / method)
-    (folder / "runs/two/2/vtg").mkdir(parents=True)  # begun, and nothing answered yet
-    (folder / "runs/two/2/vtg/manifest.json").write_text("{}", "utf-8")
-
-
 @pytest.fixture
 async def board(tmp_path: Path) -> Any:
-    await ask(tmp_path)
-    runs = leaderboard.find_runs(tmp_path / "runs")
+    """Two sets of three questions; one method says what the passages say, the other does not."""
+    asked, folder = examples(tmp_path, 3), tmp_path / "runs"
+    for name in ("one", "two"):
+        for method, script in (("vanilla", red), ("vtg", reply)):
+            graph = build_vtg(toolbox(script), max_claims=1, max_trials=0, queries=1)
+            await run(graph, method, asked, folder / name / "1" / method)
+    (folder / "two/2/vtg").mkdir(parents=True)  # begun, and nothing answered yet
+    (folder / "two/2/vtg/manifest.json").write_text("{}", "utf-8")
+    runs = leaderboard.find_runs(folder)
     doubts = TableEntailment(lambda premise, hypothesis: 0.9 if "is red" in hypothesis else 0.1)
     judges = {"cross-encoder": judge(), "judge": doubts}
     return {kind: await leaderboard.judge_runs(runs, own) for kind, own in judges.items()}

@@ -256,9 +256,8 @@ async def test_mauve_that_cannot_be_had_is_told_before_the_judge_is_asked(
 
 async def test_a_run_that_was_scored_in_another_mode_has_no_differences(tmp_path: Path) -> None:
     one, other = await kept(tmp_path / "one"), await made(tmp_path / "other")
-    run = open_run(other)
-    card = await make_scorecard(run, judge(), mode="corrected")
-    write_scorecard(run, card.model_copy(update={"mode": "strict"}))
+    card = await make_scorecard(open_run(other), judge(), mode="corrected")
+    write_scorecard(open_run(other), card.model_copy(update={"mode": "strict"}))
     made_of = await report([one, other], against=one)
     assert not [table.title for table in made_of.tables if table.title.startswith("Differences")]
     told = "other and one were scored in different modes, so they have no differences."

@@ -12,7 +12,7 @@ from citeproof.evaluation.manifest import Data, Manifest
 from citeproof.evaluation.report import markdown, report
 from citeproof.evaluation.results import Result, lines_of
 from citeproof.evaluation.runs import open_run
-from citeproof.evaluation.scorecard import Judge, Scorecard, make_scorecard, write_scorecard
+from citeproof.evaluation.scorecard import Judge, make_scorecard, write_scorecard
 from citeproof.evaluation.statistics import estimate_all, mean_of_runs
 from citeproof.files import write_whole
 from tests.evaluation.test_report import cells
@@ -47,16 +47,10 @@ async def kept(
     results = (Result(id=own.id, question=own.question, output="Ann.") for own in examples)
     write_whole(folder / "results.jsonl", lines_of(results))
     run = open_run(folder)
-    answers = (await make_scorecard(run, None, mode="strict")).answers
-    card = Scorecard(
-        mode="strict",
-        entailment=judge,
-        answers=answers,
-        metrics=estimate_all(rows),
-        mauve=mauve,
-        examples={own.id: row for own, row in zip(examples, rows, strict=True)},
-    )
-    write_scorecard(run, card)
+    card = await make_scorecard(run, None, mode="strict")
+    scores = {own.id: row for own, row in zip(examples, rows, strict=True)}
+    own = {"entailment": judge, "metrics": estimate_all(rows), "mauve": mauve, "examples": scores}
+    write_scorecard(run, card.model_copy(update=own))
     return folder
 
 
