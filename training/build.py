@@ -50,6 +50,7 @@ def build(
     squad = _asked(data, "squad", free)
     for name, rows in _made(data, free, squad, texts).items():
         _save(out, f"made/{name}", rows)
+    # The third stage: twins, and questions with the sentences around their answers.
     rng = Random(23)
     mixed_texts, mixed = rng.sample(texts, len(texts)), rng.sample(squad, len(squad))
     _save(out, "made/twins", make.twins(mixed_texts[:7000], "wikipedia", rng))
