@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from citeproof.tools.sentences import words
 
+__all__ = ["rouge_2", "tokenize"]
+
 _PART = re.compile(r"[^\W_]+")
 
 
