@@ -107,8 +107,8 @@ class CandidateRetriever(SearchNode):
         ids = dict.fromkeys(passage.id for passage in found)
         fresh = [passage_id for passage_id in ids if passage_id not in seen]
         if query != state["question"]:
-            new = tuple(passage for passage in found if passage.id not in seen)
-            emit(EvidenceFound(queries=(query,), passages=new))
+            passages = {passage.id: passage for passage in found}
+            emit(EvidenceFound(queries=(query,), passages=tuple(passages[i] for i in fresh)))
         opened = SearchRound(query=query, found=len(ids), new=len(ids.keys() - known))
         union = [*chosen, *fresh]
         return {
