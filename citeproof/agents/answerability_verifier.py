@@ -31,8 +31,8 @@ _BLEND = (0.5, 0.5)
 an answer pass with the embedded judge (42 without it), and 33 of 48 without an answer (27). Of 50
 questions on short documents, 35 of 37 with an answer pass (33), and 3 of 13 without (5)."""
 _UNSURE = 0.75
-"""From this share of the threshold on, the writer tries, and the answer says that it is not sure. Of
-24 questions on PDF files in other words than the document's, four lie between, and three of them
+"""From this share of the threshold on, the writer tries, and the answer says that it is not sure.
+Of 24 questions on PDF files in other words than the document's, four lie between, and three of them
 get the right answer. Of 28 trick questions of SQuAD 2.0, six do: three get a flagged claim, two a
 proved one beside the question, and one a proved one that is false."""
 UNSURE = "It is not sure that the passages answer the question."
