@@ -134,6 +134,8 @@ class AnswerComposer(Node):
         if not any(answered.proved):
             if any(answered.likely):
                 return "partial", "It is not sure that this answers the question."
+            if all(claim.verdict.failed for claim in claims):
+                return "not_found", "No claim answers the question."
             return "not_found", "No claim answers the question; this is what the passages say."
         missing = " ".join(p for p, done in zip(parts, answered.proved, strict=True) if not done)
         return "partial", f"Not answered: {missing}"

@@ -263,6 +263,13 @@ BESIDE = "No claim answers the question; this is what the passages say."
     ("model", "knobs", "claims", "status", "reason"),
     [
         (answering(), {}, [proved(LIT, 2)], "not_found", BESIDE),
+        (
+            answering(),
+            {},
+            [judged(claim(LIT, 2), "unsupported")],
+            "not_found",
+            "No claim answers the question. 1 of 1 claims could not be proved.",
+        ),
         (answering(), {"check_answer": False}, [proved(LIT, 2)], "answered", ""),
         (answering(), {"form": "list"}, [proved(LIT, 2)], "answered", ""),
         (answering(BUILT), {}, BOTH, "answered", ""),
