@@ -162,13 +162,14 @@ def _lists_together(text: str, spans: Sequence[Span], most: int) -> Iterator[Spa
     """
     place = 0
     while place < len(spans):
-        first = place + text[: spans[place].end].endswith(":", spans[place].start)
-        last = _list_end(text, spans, first)
-        if last > first and len(words(text[spans[place].start : spans[last - 1].end])) > 1.5 * most:
-            last = first + 1
-        last = max(last, place + 1)
-        yield Span(spans[place].start, spans[last - 1].end)
-        place = last
+        start = spans[place].start
+        first = place + text.endswith(":", start, spans[place].end)
+        end = max(_list_end(text, spans, first), place + 1)
+        is_long = len(words(text[start : spans[end - 1].end])) > 1.5 * most
+        last = min(first + 1, end) if is_long else end
+        yield Span(start, spans[last - 1].end)
+        yield from spans[last:end]
+        place = end
 
 
 def _list_end(text: str, spans: Sequence[Span], first: int) -> int:
@@ -177,14 +178,14 @@ def _list_end(text: str, spans: Sequence[Span], first: int) -> int:
     Sentences on the line of an item, and lines that are indented more than the first one, belong to
     the list.
     """
-    end, indent = first, 0
+    indent = 0
     for end in range(first, len(spans)):
-        start = spans[end].start
-        line = text.rfind("\n", 0, start) + 1
-        begins = not text[line:start].strip()
-        if begins and LIST_ITEM.match(text, start):
-            indent = indent if end > first else start - line
-        elif end == first or (begins and start - line <= indent):
+        above = text[spans[end - 1].end if end else 0 : spans[end].start]
+        own = len(above) - above.rfind("\n") - 1
+        begins = not end or "\n" in above
+        if begins and LIST_ITEM.match(text, spans[end].start):
+            indent = indent if end > first else own
+        elif end == first or (begins and own <= indent):
             return end
     return len(spans)
 
