@@ -30,7 +30,7 @@ _BLEND = (0.5, 0.5)
 """Weights of the log-odds of both models. Of the questions of SQuAD, NQ and CLAPNQ, 44 of 45 with
 an answer pass with the embedded judge (42 without it), and 33 of 48 without an answer (27). Of 50
 questions on short documents, 35 of 37 with an answer pass (33), and 3 of 13 without (5)."""
-_UNSURE = 0.75
+_TRIED = 0.75
 """From this share of the threshold on, the writer tries, and the answer says that it is not sure.
 Of 24 questions on PDF files in other words than the document's, four lie between, and three of them
 get the right answer. Of 28 trick questions of SQuAD 2.0, six do: three get a flagged claim, two a
@@ -99,20 +99,21 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
         scores[likeliest] = await _read_closely(model, parts, read[likeliest])
         # The embedded judge finds no answer to a yes/no question unless a passage says "yes".
         for_judge = len(by_part) == 1 and not asks_yes_or_no(question)
+        doubt = ""
         doubtful = for_judge and _DOUBT[0] <= max(scores) <= _DOUBT[1]
         if doubtful and (judged := await self._judge(question, best[0])) is not None:
             score = blend_odds((max(scores), judged), _BLEND)
-            answerable, unsure = score >= _UNSURE * limit, score < limit
+            answerable = score >= _TRIED * limit
+            doubt = UNSURE if answerable and score < limit else ""
         else:
             answerable = (
                 max(scores[: len(memory)]) >= enough
                 or max(scores) >= halfway(limit)
                 or await _answer_together(model, parts, [read[n] for n in _order(scores)[:3]])
             )
-            unsure = False
         return {
             "answerable": answerable,
-            "doubt": UNSURE if answerable and unsure else None,
+            "doubt": doubt,
             "passages": append_new(best, list(state["passages"])),
             "long_term": [passage.id for passage in best],
         }

@@ -75,7 +75,7 @@ def changes(documents: Sequence[str], store: Path, stop: object = None) -> Itera
 
 
 def is_of_interest(path: Path, named: Sequence[Path], store: Path, *, gone: bool) -> bool:
-    """Return whether the change of a path, or its loss, may change the named documents."""
+    """Return whether a path that changed, or is gone, may belong to the named documents."""
     above = next((root for root in named if path.is_relative_to(root)), None)
     if above is None or path.is_relative_to(store):
         return False

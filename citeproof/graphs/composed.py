@@ -164,13 +164,16 @@ def _after_search(asks: bool, state: ComposedState, parameters: ComposedParamete
 def _after_answerability(state: ComposedState, parameters: ComposedParameters) -> str:
     if state["answerable"] is False:
         return _search_on(state, parameters)
-    may_search = parameters.search and state["retrieval"] is None
-    return "retrieval_stage" if state["doubt"] and may_search else "answer_quoter"
+    looks_further = state["doubt"] and _may_search(state, parameters)
+    return "retrieval_stage" if looks_further else "answer_quoter"
 
 
 def _search_on(state: ComposedState, parameters: ComposedParameters) -> str:
-    has_searched = state["retrieval"] is not None
-    return "retrieval_stage" if parameters.search and not has_searched else "refinement_selector"
+    return "retrieval_stage" if _may_search(state, parameters) else "refinement_selector"
+
+
+def _may_search(state: ComposedState, parameters: ComposedParameters) -> bool:
+    return parameters.search and state["retrieval"] is None
 
 
 def _after_answer_quoter(state: ComposedState, parameters: ComposedParameters) -> str:

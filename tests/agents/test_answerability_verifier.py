@@ -21,7 +21,7 @@ def node(score: dict[str, float], found: list[Passage] | None = None) -> Any:
 
 async def test_a_memory_that_answers_stays() -> None:
     verifier = node({"Tower": 0.6})
-    expected = {"passages": [A, B, C], "long_term": ["a", "b"], "answerable": True, "doubt": None}
+    expected = {"passages": [A, B, C], "long_term": ["a", "b"], "answerable": True, "doubt": ""}
     assert await verifier(state()) == expected
     assert verifier.answerability.pairs[0].hypothesis == "Who built the tower?"
 
