@@ -13,7 +13,7 @@ from citeproof.tools.documents.base import Document, Part, sections, unusable, w
 from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.html import read_html
 from citeproof.tools.documents.pipe_tables import write_out_tables
-from citeproof.tools.documents.text import text_headings
+from citeproof.tools.documents.text import find_text_headings
 
 _FIX = "Save it from the mail program again."
 _MOST_MESSAGES = 100_000
@@ -79,7 +79,7 @@ def _message(data: bytes, path: Path, where: str) -> Document:
         said = _decode(content, charset, path) if content.strip() else ""
     lines = f"{head}\n\n{said.strip()}".split("\n")
     text, rows = write_out_tables((line, False) for line in lines)
-    parts = sections(text, text_headings(text), title, kept=rows, location=where)
+    parts = sections(text, find_text_headings(text), title, kept=rows, location=where)
     return Document(str(path), title, parts, tuple(problems))
 
 

@@ -21,7 +21,7 @@ from citeproof.tools.documents.base import (
 from citeproof.tools.documents.encodings import decode, decode_any
 from citeproof.tools.documents.markdown_html import without_html
 from citeproof.tools.documents.pipe_tables import write_out_tables
-from citeproof.tools.documents.text import list_names
+from citeproof.tools.documents.text import name_long_lists
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
@@ -60,7 +60,7 @@ def read_markdown(data: bytes, path: Path) -> Document:
     named = _FRONT_TITLE.search(front[1]) if front else None
     main = next((name for *_, level, name in headings if level == 1 and name), "")
     title = (named[1] if named else "") or main
-    inner = [*list_names(text), *_bold_headings(raw, text)]
+    inner = [*name_long_lists(text), *_bold_headings(raw, text)]
     headings = sorted([*headings, *(one for one in inner if one[0] >= begin)])
     return outlined(path, text, headings, rows, title=title, problems=problems, begin=begin)
 

@@ -52,7 +52,7 @@ def read_text(data: bytes, path: Path) -> Document:
     raw, problems = decode_any(data, path)
     raw = _HYPHENATED.sub("", raw)
     text, rows = write_out_tables((line, False) for line in raw.split("\n"))
-    headings = text_headings(text)
+    headings = find_text_headings(text)
     title = path.stem
     first = text.lstrip()
     line = first.partition("\n")[0].strip()
@@ -65,7 +65,7 @@ def read_text(data: bytes, path: Path) -> Document:
     return Document(str(path), title, sections(text, headings, title, kept=rows), problems)
 
 
-def text_headings(text: str) -> list[Heading]:
+def find_text_headings(text: str) -> list[Heading]:
     """Return the headings of plain text, as `sections` takes them."""
     found: list[Heading] = []
     lines, starts = _lines(text)
@@ -89,7 +89,7 @@ def text_headings(text: str) -> list[Heading]:
                 below[:1].isspace() if below.strip() else _has_text(lines, number + 1)
             ):
                 found.append((place, place + len(line), 1, said))
-    return sorted([*found, *list_names(text)])
+    return sorted([*found, *name_long_lists(text)])
 
 
 def _numbered_level(line: str) -> int:
@@ -129,7 +129,7 @@ def _is_title(line: str, text: str) -> bool:
 def read_rst(data: bytes, path: Path) -> Document:
     """Read reStructuredText: its source text, split at underlined headings."""
     text, problems = decode_any(data, path)
-    headings = sorted([*_rst_headings(text), *list_names(text)])
+    headings = sorted([*_rst_headings(text), *name_long_lists(text)])
     return outlined(path, text, headings, problems=problems)
 
 
@@ -163,7 +163,7 @@ def _lines(text: str) -> tuple[list[str], list[int]]:
     return lines, [0, *accumulate(len(line) + 1 for line in lines)]
 
 
-def list_names(text: str) -> list[Heading]:
+def name_long_lists(text: str) -> list[Heading]:
     """Return headings for long lists, which may be cut: the line with a colon that introduces them.
 
     Each piece of such a list then has the introduction in its title.
