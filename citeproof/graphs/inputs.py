@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from typing import Any, get_type_hints
+from collections.abc import Callable, Mapping
+from typing import Any, cast, get_type_hints
 
+from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 from langgraph.types import Command
 from pydantic import BaseModel
@@ -13,7 +15,42 @@ from pydantic import BaseModel
 from citeproof.errors import InputError, SettingsError
 from citeproof.parameters import Parameters, parameters_from
 
-__all__ = ["check_context", "check_input"]
+__all__ = ["check_context", "check_input", "check_runs"]
+
+_STEPS = 25_000
+"""Maximum number of steps in a run. Routes count rounds themselves; this catches their bugs."""
+
+
+def check_runs(
+    graph: Any, question: type[Any], parameters: type[Parameters]
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the graph; its runs check their input and have a recursion limit that none reaches.
+
+    Args:
+        graph: A compiled graph.
+        question: The schema of its input.
+        parameters: Its parameters.
+    """
+    steps = (graph.config or {}).get("recursion_limit", _STEPS)
+
+    def checked(stream: Callable[..., Any]) -> Callable[..., Any]:
+        def checked_stream(input: Any, config: Any = None, **options: Any) -> Any:  # noqa: A002
+            check_input(input, question, parameters)
+            check_context(options.get("context"), parameters)
+            # In `batch` and in chains, langchain-core passes its own default of 25 steps as if the
+            # caller had set it, and LangGraph's `ensure_config` takes any number for the caller's.
+            limit = (config or {}).get("recursion_limit", DEFAULT_RECURSION_LIMIT)
+            if limit == DEFAULT_RECURSION_LIMIT:
+                config = {**(config or {}), "recursion_limit": steps}
+            return stream(input, config, **options)
+
+        return checked_stream
+
+    for way in ("stream", "astream"):
+        setattr(graph, way, checked(getattr(graph, way)))
+    copy = graph.copy  # by which `with_config` makes a graph without the wrappers
+    graph.copy = lambda update=None: check_runs(copy(update), question, parameters)
+    return cast("CompiledStateGraph[Any, Any, Any, Any]", graph)
 
 
 def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -> None:

@@ -23,8 +23,9 @@ from citeproof.agents.memory_verifier import MemoryVerifier
 from citeproof.agents.quoter import Quoter
 from citeproof.agents.reviewer import Reviewer
 from citeproof.agents.simplifier import Simplifier
+from citeproof.graphs.insertions import Insertions
 from citeproof.graphs.options import ProofOptions
-from citeproof.graphs.wiring import Insertions, MethodBuilder
+from citeproof.graphs.wiring import MethodBuilder
 from citeproof.parameters import Parameters
 from citeproof.state import DraftState, ProofInput, ProofResult, ProvedState
 from citeproof.tools.entailment import Premise

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, TypeAlias, cast
+from typing import Any
 
-from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import TypedDict
@@ -16,25 +15,17 @@ from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.base import LLMNode, Node
 from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.question_rewriter import QuestionRewriter
-from citeproof.errors import SettingsError
 from citeproof.graphs.finishing import finish_at
-from citeproof.graphs.inputs import check_context, check_input
+from citeproof.graphs.inputs import check_runs
+from citeproof.graphs.insertions import Insertions, Seams
 from citeproof.parameters import Parameters, current_parameters, override_defaults
 from citeproof.state import Question
-from citeproof.text import snake_case
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["COMPOSER", "BuildOptions", "Insertions", "MethodBuilder"]
-
-Insertions: TypeAlias = (
-    Mapping[str, Any] | Mapping[tuple[str, str], Any] | Mapping[str | tuple[str, str], Any]
-)
-"""Name of a node → the node to insert after it; or a pair of names → the node to insert between."""
+__all__ = ["COMPOSER", "BuildOptions", "MethodBuilder"]
 
 COMPOSER = "answer_composer"
 """The node that ends a method with an answer."""
-STEPS = 25_000
-"""Maximum number of steps in a run. Routes count rounds themselves; this catches their bugs."""
 
 
 class BuildOptions(TypedDict, total=False):
@@ -60,8 +51,7 @@ class MethodBuilder:
         result: The schema of its output.
         options: `BuildOptions`, and new defaults for parameters.
         end: The node that ends a run whose budget is spent; without it, every error ends the
-            run. A graph of graphs has none: LangGraph could resume a run that failed in a
-            subgraph only at the beginning of that subgraph.
+            run. A graph of graphs has none: LangGraph resumes a failed subgraph at its beginning.
         question: The schema of its input.
         inside: Whether this is a subgraph that shares the parameters of the graph around it.
 
@@ -90,13 +80,8 @@ class MethodBuilder:
         if end:
             self.graph.set_node_defaults(error_handler=finish_at(end, self.schema))
         self.tools, self._question = tools, question
-        self._name = options.get("name", method)
-        self._checkpointer = options.get("checkpointer")
-        nodes: dict[Any, Any] = dict(options.get("insert_after") or {})
-        self._inserted = {seam: _name_of(node) for seam, node in nodes.items()}
-        self._unused = set(self._inserted)
-        for seam, inserted in self._inserted.items():
-            self.graph.add_node(inserted, nodes[seam])
+        self._name, self._checkpointer = options.get("name", method), options.get("checkpointer")
+        self._seams = Seams(self.graph, options.get("insert_after") or {})
 
     def add_composer(self, method: str, **how: Any) -> None:
         """End with an `AnswerComposer`; `how` sets its fields."""
@@ -134,29 +119,25 @@ class MethodBuilder:
             return rewriter if state["follows_up"] else go_on(state, parameters)
 
         self.add_edges(START, reader)
-        # A node inserted between the reader and the next node also follows the rewriter.
-        for target in targets:
-            if (reader, target) in self._inserted:
-                self._inserted.setdefault((rewriter, target), self._inserted[reader, target])
+        self._seams.share(reader, rewriter, targets)
         self.add_route(reader, after_reading, rewriter, *targets)
         self.add_route(rewriter, go_on, *targets)
 
     def add_edges(self, *nodes: str) -> None:
         """Add edges that every run takes, from each node to the next."""
         for source, target in pairwise(nodes):
-            self.graph.add_edge(self._behind(source), self._between(source, target))
+            self.graph.add_edge(self._seams.behind(source), self._seams.between(source, target))
 
     def add_route(self, source: str, route: Callable[[Any, Any], str], *targets: str) -> None:
         """Add a conditional edge: the route gets state and parameters and returns a target."""
-        schema = self.schema
 
         def path(state: Any) -> str:
-            return route(state, current_parameters(schema))
+            return route(state, current_parameters(self.schema))
 
         # LangGraph passes a route the keys of its annotation, by default those its node reads.
         path.__annotations__["state"] = self.graph.state_schema
-        ends: dict[Any, str] = {target: self._between(source, target) for target in targets}
-        self.graph.add_conditional_edges(self._behind(source), path, ends)
+        ends: dict[Any, str] = {target: self._seams.between(source, target) for target in targets}
+        self.graph.add_conditional_edges(self._seams.behind(source), path, ends)
 
     def compile(self) -> CompiledStateGraph[Any, Any, Any, Any]:
         """The compiled graph, with a recursion limit that no run reaches.
@@ -164,62 +145,6 @@ class MethodBuilder:
         Raises:
             SettingsError: A node is inserted after one that does not exist.
         """
-        if self._unused:
-            seams = ", ".join(map(str, self._unused))
-            raise SettingsError(
-                f"Nothing can be inserted after {seams}",
-                fix=f"Nodes of this graph: {', '.join(self.graph.nodes)}.",
-            )
+        self._seams.check()
         graph = self.graph.compile(checkpointer=self._checkpointer, name=self._name)
-        return self._prepare(graph)
-
-    def _prepare(self, graph: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
-        steps = (graph.config or {}).get("recursion_limit", STEPS)
-        for way in ("stream", "astream"):
-            setattr(graph, way, self._checked(getattr(graph, way), steps))
-        copy = graph.copy  # by which `with_config` makes a graph without the wrappers
-        graph.copy = lambda update=None: self._prepare(copy(update))
-        return cast("CompiledStateGraph[Any, Any, Any, Any]", graph)
-
-    def _checked(self, stream: Callable[..., Any], steps: int) -> Callable[..., Any]:
-        """A `stream` that checks its input, and takes as many steps as it needs.
-
-        In `batch` and in chains, langchain-core passes its own default of 25 steps to the graph as
-        if the caller had set it, and LangGraph's `ensure_config` takes any number for the caller's.
-        Ten claims take more steps.
-        """
-
-        def checked_stream(input: Any, config: Any = None, **options: Any) -> Any:  # noqa: A002
-            check_input(input, self._question, self.schema)
-            check_context(options.get("context"), self.schema)
-            limit = (config or {}).get("recursion_limit", DEFAULT_RECURSION_LIMIT)
-            if limit == DEFAULT_RECURSION_LIMIT:
-                config = {**(config or {}), "recursion_limit": steps}
-            return stream(input, config, **options)
-
-        return checked_stream
-
-    def _behind(self, source: str) -> str:
-        """The node that the outgoing edges of a node start from."""
-        if source not in self._inserted:
-            return source
-        if source in self._unused:
-            self._unused.discard(source)
-            self.graph.add_edge(source, self._inserted[source])
-        return self._inserted[source]
-
-    def _between(self, source: str, target: str) -> str:
-        """The node that the edge between two nodes leads to."""
-        seam = (source, target)
-        if seam not in self._inserted:
-            return target
-        if seam in self._unused:
-            self._unused.discard(seam)
-            self.graph.add_edge(self._inserted[seam], target)
-        return self._inserted[seam]
-
-
-def _name_of(node: Any) -> str:
-    """A node's name in snake case, taken from its class, function or graph."""
-    name = getattr(node, "__name__", "") or getattr(node, "name", "") or type(node).__name__
-    return snake_case(str(name))
+        return check_runs(graph, self._question, self.schema)

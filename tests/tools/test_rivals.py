@@ -8,7 +8,9 @@ import pytest
 
 from citeproof.testing import TableEntailment
 from citeproof.tools.entailment import Pair
+from citeproof.tools.entailment.answerability import Answerability
 from citeproof.tools.entailment.close_reader import CloseReader
+from citeproof.tools.entailment.opposites import turn_around
 from citeproof.tools.entailment.rivals import find_rivals, subtract_lead
 
 OIL = (
@@ -40,6 +42,49 @@ def test_commands_that_share_a_word_are_rivals() -> None:
     said = "Use `git rm --cached`, not `git reset`, and press Ctrl+S."
     assert "To stop, use `git rm --cached`." in find_rivals("To stop, use `git reset`.", said)
     assert "Press Ctrl+S." in find_rivals("Press Ctrl+Z.", said)
+
+
+@pytest.mark.parametrize(
+    ("claim", "premise", "turned"),
+    [
+        ("Too much iron harms.", "Too little iron harms.", ["Too little iron harms."]),
+        ("Always knock.", "Never knock.", ["Never knock."]),
+        ("It stays open.", "The gate is closed.", ["It stays closed."]),
+        (
+            "More rain fell.",
+            "Less rain fell, fewer storms came.",
+            ["Less rain fell.", "Fewer rain fell."],
+        ),
+        ("It was officially closed.", "It was unofficially shut.", ["It was unofficially closed."]),
+        ("It is unsafe.", "A safe bridge", ["It is safe."]),
+        ("Too much iron harms.", "Too much harms, as does too little.", []),
+        ("The first and the last won.", "The last lost.", ["The first and the last lost."]),
+        ("The mostly dry north", "The least of the south", ["The mostly dry south"]),
+        ("Iron harms.", "Too little iron harms.", []),
+    ],
+)
+def test_a_claim_turned_around_has_an_opposite_of_the_premise(
+    claim: str, premise: str, turned: list[str]
+) -> None:
+    assert turn_around(claim, premise) == turned
+    assert find_rivals(claim, premise)[: len(turned)] == turned
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("What does too much iron do?", False),
+        ("What does too little iron do?", True),
+        ("Does too much iron harm?", True),  # "no, too little does" answers it
+    ],
+)
+def test_a_text_that_answers_the_opposite_question_does_not_answer(
+    question: str, answers: bool
+) -> None:
+    table = TableEntailment(lambda _, asked: 0.9 if "little" in asked else 0.7)
+    pair = Pair("Too little iron harms.", question)
+    [score] = asyncio.run(Answerability(table).scores([pair]))
+    assert (score >= table.threshold) is answers
 
 
 @pytest.mark.parametrize(

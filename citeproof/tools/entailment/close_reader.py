@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from citeproof.tools.entailment.base import Entailment, Pair, blend_odds, rescore
-from citeproof.tools.entailment.rivals import find_rivals, subtract_lead
+from citeproof.tools.entailment.rivals import find_rivals, hold_leads
 from citeproof.tools.sentences import sentences
 
 _PASSAGE = re.compile(r"^(?=Title: )", re.MULTILINE)
@@ -61,20 +61,7 @@ class CloseReader:
         known |= await self._read(closest.values())
         for i, excerpt in closest.items():
             scores[i] = rescore(scores[i], blend_odds((scores[i], known[excerpt]), (0.5, 0.5)))
-        return await self._compare_rivals(pairs, scores)
-
-    async def _compare_rivals(self, pairs: Sequence[Pair], scores: list[float]) -> list[float]:
-        """Return the scores, lower where a rival of an entailed claim leads."""
-        rivals = {
-            i: [Pair(pair.premise, rival) for rival in found]
-            for i, (pair, score) in enumerate(zip(pairs, scores, strict=True))
-            if score >= self.threshold and (found := find_rivals(pair.hypothesis, pair.premise))
-        }
-        known = await self._read(chain((pairs[i] for i in rivals), *rivals.values()))
-        for i, some in rivals.items():
-            score = subtract_lead(scores[i], known[pairs[i]], [known[pair] for pair in some])
-            scores[i] = rescore(scores[i], score)
-        return scores
+        return await hold_leads(pairs, scores, self.threshold, find_rivals, self._read)
 
     async def _read(self, asked: Iterable[Pair]) -> dict[Pair, float]:
         """Return the scores of pairs, computing the new ones in one batch."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from citeproof.errors import SettingsError
 from citeproof.models.entailment import calibration, entailment_folder
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
+from citeproof.tools.entailment.answerability import Answerability
 from citeproof.tools.entailment.base import Entailment
 from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.cascade import Cascade
@@ -107,14 +108,14 @@ def open_answerability(settings: Settings, progress: Progress | None = None) -> 
     fitted = calibration()
     threshold = fitted.answerability if wanted.threshold is None else wanted.threshold
     if settings.entailment.own and settings.entailment.base_url is not None:
-        return CachedEntailment(open_remote(settings.entailment, threshold))
+        return CachedEntailment(Answerability(open_remote(settings.entailment, threshold)))
     model = CrossEncoder(
         fitted.name,
         threshold,
         settings.entailment.batch_size,
         locate=lambda: str(entailment_folder(models, progress)),
     )
-    return CachedEntailment(model)
+    return CachedEntailment(Answerability(model))
 
 
 @dataclass(frozen=True)

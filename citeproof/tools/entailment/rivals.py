@@ -11,10 +11,17 @@ tell how, with another command or label put in, it is 13%, and none of 205 right
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import chain
+from typing import TypeAlias
 
-from citeproof.tools.entailment.base import blend_odds, log_odds
+from citeproof.tools.entailment.base import Pair, blend_odds, log_odds, rescore
+from citeproof.tools.entailment.opposites import turn_around
 from citeproof.tools.entailment.spans import KINDS, find_spans, overlap, replace_span
+
+Find: TypeAlias = Callable[[str, str], Sequence[str]]
+Subtract: TypeAlias = Callable[[float, float, Sequence[float]], float]
+Read: TypeAlias = Callable[[Sequence[Pair]], Awaitable[Mapping[Pair, float]]]
 
 _CHANCE = 0.5
 """A lead in log-odds that counts for nothing: the right claim's best rival often has as much."""
@@ -37,13 +44,59 @@ def find_rivals(claim: str, premise: str) -> list[str]:
         for other in find_spans(premise, kind)
         if other not in claim and (kind == "code" or not overlap(other, said))
     )
-    return list(rivals)[:_MOST]
+    return [*turn_around(claim, premise), *rivals][:_MOST]
 
 
-def subtract_lead(score: float, own: float, rivals: Sequence[float]) -> float:
+def subtract_lead(
+    score: float,
+    own: float,
+    rivals: Sequence[float],
+    *,
+    chance: float = _CHANCE,
+    weight: float = _WEIGHT,
+) -> float:
     """Return the score of a claim, less the lead of its best rival.
 
-    `own` is its score with the whole premise, by which the rivals are scored.
+    Args:
+        score: The score to lower.
+        own: The claim's score with the whole premise, by which the rivals are scored.
+        rivals: Their scores.
+        chance: A lead in log-odds that counts for nothing.
+        weight: The weight of the rest of the lead.
     """
-    lead = log_odds(max(rivals, default=0.0)) - log_odds(own) - _CHANCE
-    return blend_odds((score,), (1.0,), -_WEIGHT * lead) if lead > 0 else score
+    lead = log_odds(max(rivals, default=0.0)) - log_odds(own) - chance
+    return blend_odds((score,), (1.0,), -weight * lead) if lead > 0 else score
+
+
+async def hold_leads(
+    pairs: Sequence[Pair],
+    scores: Sequence[float],
+    threshold: float,
+    find: Find,
+    read: Read,
+    subtract: Subtract = subtract_lead,
+) -> list[float]:
+    """Return the scores, lower where a rival of a hypothesis that reaches the threshold leads.
+
+    Args:
+        pairs: What was scored.
+        scores: A score for each pair.
+        threshold: The lowest score that counts.
+        find: Finds the rivals of a hypothesis in a premise.
+        read: Scores pairs, the given ones as well as their rivals, all in the same way.
+        subtract: Lowers a score by the lead of its rivals.
+    """
+    rivals = {
+        pair: [Pair(pair.premise, rival) for rival in found]
+        for pair, score in zip(pairs, scores, strict=True)
+        if score >= threshold and (found := find(pair.hypothesis, pair.premise))
+    }
+    known = await read(list(chain(rivals, *rivals.values()))) if rivals else {}
+
+    def lower(score: float, pair: Pair) -> float:
+        if pair not in rivals:
+            return score
+        leads = [known[rival] for rival in rivals[pair]]
+        return rescore(score, subtract(score, known[pair], leads))
+
+    return [lower(score, pair) for score, pair in zip(scores, pairs, strict=True)]
