@@ -1,4 +1,4 @@
-"""Rivals of a claim: the same claim with another name, number or command of its premise.
+"""Rivals of a claim: with another name, number or command of its premise, or turned around.
 
 "The UK had traditionally been an ally of Israel" leads an entailment model to accept the same of
 the Netherlands, if the passage also names those: all words are there. Yet it accepts the claim with
@@ -7,6 +7,7 @@ the right name more readily. So a claim that a rival beats has its lead held aga
 On 491 claims that the cross-encoder accepts, 129 of them with another name or number put in, this
 costs 5% of the proofs of right claims and 30% of the others (model card, "Rivals"). On claims that
 tell how, with another command or label put in, it is 13%, and none of 205 right ones.
+If the premise has the opposite of one of its words, 8 of 26 false claims and 1 of 26 true ones.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ _MOST = 24
 
 
 def find_rivals(claim: str, premise: str) -> list[str]:
-    """Return the claim with each of its names, numbers, dates and pieces of code replaced.
+    """Return the claim with each of its names, numbers, dates, pieces of code or words replaced.
 
-    Each is replaced by each span of its kind that the premise has and the claim has not. Names that
-    share a word may mean the same; commands that do are different.
+    Each is replaced by each span of its kind that the premise has and the claim has not, and words
+    by their opposites. Names that share a word may mean the same; commands that do are different.
     """
     rivals = dict.fromkeys(
         replace_span(claim, said, other)
