@@ -13,7 +13,8 @@ from citeproof.tools.entailment.verbatim import is_verbatim
 
 PREMISE = (
     "Title: Piers of the north coast\nIt is wrong that the pier is 214 metres long. The pier was "
-    "built\nin 1871. It cost -5 crowns, on paper. Who built it?"
+    "built\nin 1871. It cost -5 crowns, on paper. Who built it? Its lamps burn O 2, the "
+    "keeper’s — or “lifter’s” — gas."
 )
 
 
@@ -31,6 +32,8 @@ PREMISE = (
         ("The pier was built in 1872.", False),
         ("Piers of the north coast", False),
         ("Who built it?", False),
+        ("Its lamps burn O2, the keeper's - or \"lifter's\" - gas.", True),
+        ("Its lamps burn CO2, the keeper's - or \"lifter's\" - gas.", False),
         ("", False),
     ],
 )

@@ -79,7 +79,7 @@ class CloseReader:
 
 def name_close_reader(model: str) -> str:
     """Return the name of the close reader of a model."""
-    return f"{model} read closely, with rivals"
+    return f"{model} read closely, with rivals and opposites"
 
 
 def excerpts(premise: str) -> list[list[str]]:
