@@ -88,6 +88,7 @@ async def test_what_cannot_be_asked_is_refused_before_it_costs(
     [
         (rb'{"question": "Who \ud83d?"}', "question cannot be used"),
         (rb'{"messages": [{"role": "user", "content": "\ud83d"}]}', "messages.0.content cannot be"),
+        (rb'{"messages": [{"role": "\ud83d", "content": "x"}]}', "messages.0.role cannot be used"),
         (b'{"question": ', "The body cannot be used: JSON decode error"),
     ],
 )

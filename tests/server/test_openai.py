@@ -108,6 +108,13 @@ def test_a_part_that_is_not_read_is_refused(ai: Any, part: Any, told: str) -> No
         ai.chat.completions.create(model="vtg", messages=[{"role": "user", "content": content}])
 
 
+def test_a_client_may_send_null_for_what_it_leaves_open(ai: Any) -> None:
+    given = ai.chat.completions.create(
+        model="vtg", messages=ASKED, stream=None, n=None, stream_options=None, max_tokens=None
+    )
+    assert given.choices[0].message.content == ANSWER
+
+
 def test_several_answers_are_refused(ai: Any) -> None:
     with pytest.raises(openai.BadRequestError, match="n cannot be used: Input should be 1"):
         ai.chat.completions.create(model="vtg", messages=ASKED, n=2)

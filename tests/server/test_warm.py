@@ -14,19 +14,25 @@ from typing import Any
 import httpx
 import pytest
 
-from citeproof import Answer, CheckReport, Toolbox, cli
+from citeproof import Answer, CheckReport, Passage, Toolbox, cli
 from citeproof.console.runs import RemoteRuns
 from citeproof.console.threads import Checkpoints, Thread
 from citeproof.console.warm import Note
 from citeproof.errors import CiteproofError
 from citeproof.runtime.events import AnswerReady, ReviewRequested
+from citeproof.testing import ListRetriever
 from tests.command import run
-from tests.graphs.scripts import LIT, Script, timeless
+from tests.graphs.scripts import BUILT, LIT, Script, timeless
 from tests.server.serving import ANSWER, QUESTION, served, toolbox, word_index
 
 NOTE = Path(".citeproof/serve.json")
 TEXT = "Ann Lee built the tower. Cy Fox built the tower.\n"
 """Scripted models, with an index of words: what a server and a command line both open."""
+
+
+async def refuse(request: ReviewRequested) -> dict[str, str]:
+    """Nobody decides."""
+    raise AssertionError(request)
 
 
 def tools(*_: Any, **__: Any) -> Toolbox:
@@ -139,6 +145,18 @@ async def test_a_claim_is_decided_on_from_afar(tmp_path: Path, thread: str | Non
     assert isinstance(last, AnswerReady)
     assert (asked, last.answer.text) == (["Cy Fox built it."], "The tower was lit in 1871 [1].")
     assert kept.is_kept is (thread == "named")
+
+
+@pytest.mark.parametrize("line_end", ["\x85", "\u2028", "\u2029"])
+async def test_a_text_may_have_line_ends_of_unicode(tmp_path: Path, line_end: str) -> None:
+    passage = Passage(id="a", text=f"{BUILT}{line_end}It is tall.", title="Tower")
+    own = toolbox()
+    own.retriever = ListRetriever([passage])
+    with served(tmp_path, own, own="secret") as url:
+        runs = RemoteRuns(Note(address=url, pid=0, host="", token="secret", settings=""), "vtg")
+        told = [moment.event async for moment in runs.ask(QUESTION, None, refuse)]
+    [last] = [event for event in told if isinstance(event, AnswerReady)]
+    assert last.answer.passages == (passage,)
 
 
 def test_a_text_is_checked(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from citeproof.types import Passage
 _LINE = re.compile(r"[^\n]*\n?")
 _ITEM = re.compile(r"[ \t]*(?:\d{1,3}[.)]|\([a-z\d]{1,2}\)|[a-z][.)]|[-*+•◦‣▪●–])\s+(?=\S)")
 _ENDS = re.compile(r"[.!?:;,…。：][\"'”’»)]*\Z")
+_INTRODUCES = re.compile(r"(?:[:：]|\b(?:these|following|below|steps)\b[^.!?\n]*[.!?])\s*\Z", re.I)
 _FEWEST = 2
 """Fewest items of a list."""
 _LONGEST_LEAD = 300
@@ -25,8 +26,9 @@ class ItemList(NamedTuple):
     heading: Quote | None
     """The heading above the list, if the passage contains it."""
     lead: Quote | None
-    """The end of the paragraph before the list; None after a heading, and at the beginning of a
-    passage."""
+    """The end of the paragraph before the list, if it introduces the list: "Do two of these." Other
+    paragraphs are about something else: a list of what readers of PDF do is no answer to which
+    extra they need, though the sentence above it is."""
     items: tuple[Quote, ...]
     """The items without their numbers, each with the items nested in it."""
 
@@ -49,10 +51,13 @@ class ItemList(NamedTuple):
     @property
     def premise(self) -> str:
         """The whole list as a model reads it, after title and heading."""
-        first, last = self.heading or self.quotes[0], self.items[-1]
-        begin = self.passage.text.rfind("\n", 0, first.start) + 1
-        text = self.passage.text[begin if first in self.items else first.start : last.end]
-        return self.passage.model_copy(update={"text": text}).premise
+        text, first = self.passage.text, self.quotes[0]
+        begin = first.start if self.lead else text.rfind("\n", 0, first.start) + 1
+        said = text[begin : self.items[-1].end]
+        if self.heading:
+            gap = text[self.heading.end : begin]
+            said = self.heading.text + ("\n" if gap.strip() else gap) + said
+        return self.passage.model_copy(update={"text": said}).premise
 
 
 def lists_in(passage: Passage) -> Iterator[ItemList]:
@@ -92,12 +97,13 @@ def _whole(items: list[Quote], before: int) -> Iterator[ItemList]:
 def _above(passage: Passage, before: int) -> tuple[Quote | None, Quote | None]:
     """The heading and the lead of a list that begins at `before`."""
     lead: Quote | None = None
+    introduces = _INTRODUCES.search(passage.text[:before])
     for span in reversed(split(passage.text[:before])):
         if is_heading(passage.text, span):
-            return Quote(passage, *span), lead
+            return Quote(passage, *span), lead if introduces else None
         if lead and "\n\n" in passage.text[span.end : lead.start]:
             break
         if lead and lead.end - span.start > _LONGEST_LEAD:
             break
         lead = Quote(passage, span.start, lead.end if lead else span.end)
-    return None, lead
+    return None, lead if introduces else None

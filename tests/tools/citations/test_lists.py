@@ -30,6 +30,10 @@ def found(text: str) -> list[str]:
         ("It is late.\n\nBuy:\n- milk\n- bread", ["Buy: | milk | bread"]),
         (f"{LATE * 26}Buy:\n- milk\n- bread", [f"{LATE * 24}Buy: | milk | bread"]),
         ("## Steps\n1. Open it.\n2. Shut it.", [" | Open it. | Shut it."]),
+        (
+            "It needs the extra `pdf`.\n- Tables are read.\n- Links are too.",
+            [" | Tables are read. | Links are too."],
+        ),
         ("Steps\n1) Open it.\n2) Shut it.", [" | Open it. | Shut it."]),
         ("Do two:\n- Sail: play\n  a card.\n- Rest.", ["Do two: | Sail: play a card. | Rest."]),
         (
@@ -53,6 +57,7 @@ def test_lists(text: str, lists: list[str]) -> None:
         ("- milk\n- bread", "To buy", "- milk\n- bread"),
         ("Take:\n- milk\n- bread\n\nPay.", "To buy Take:", "Take:\n- milk\n- bread"),
         ("It is late.\n\n## Food\n- milk\n- bread", "## Food", "## Food\n- milk\n- bread"),
+        ("Food\n\nIt is late.\n- milk\n- bread", "Food", "Food\n- milk\n- bread"),
         ("Food\n\nTake:\n- milk\n- bread", "Food Take:", "Food\n\nTake:\n- milk\n- bread"),
         ("Food\n\nIt is late.\n\nTake:\n- milk\n- bread", "To buy Take:", "Take:\n- milk\n- bread"),
     ],
