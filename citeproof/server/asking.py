@@ -71,7 +71,7 @@ class _Reviews:
 class Message(BaseModel):
     """A message of a conversation."""
 
-    role: str
+    role: Words
     content: Words
 
 

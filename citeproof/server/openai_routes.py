@@ -103,7 +103,7 @@ class ChatBody(BaseModel):
     messages: list[ChatMessage]
     n: Literal[1] | None = 1
     """Number of answers."""
-    stream: bool = False
+    stream: bool | None = False
     stream_options: dict[str, Any] | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None

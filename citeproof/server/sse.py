@@ -17,6 +17,8 @@ from citeproof.server.errors import describe
 
 _QUIET = 15.0
 """Seconds of silence after which a keep-alive line is sent; proxies cut silent streams."""
+_BREAKS = str.maketrans({own: f"\\u{ord(own):04x}" for own in "\x85\u2028\u2029"})
+"""Escapes what JSON allows in a text but httpx and others take for the end of a line."""
 T = TypeVar("T")
 
 
@@ -27,7 +29,7 @@ def frame(data: Any, name: str = "") -> str:
     """
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     head = f"event: {name}\n" if name else ""
-    return f"{head}data: {text}\n\n"
+    return f"{head}data: {text.translate(_BREAKS)}\n\n"
 
 
 class EventStream(StreamingResponse):
