@@ -76,7 +76,8 @@ class AnswerQuoter(Node):
     ) -> Sequence[tuple[int, Quote]]:
         """The list that answers, with its introduction first.
 
-        A list whose heading or introduction has no word of the question must surely answer.
+        A list whose heading or introduction has no word of the question must surely answer, as must
+        bullets without an introduction, which are often facts of many kinds.
         """
         if not self.quote_lists or len(question_parts(question)) > 1:
             return ()
@@ -134,7 +135,12 @@ class AnswerQuoter(Node):
 
 
 def _is_named(one: ItemList, question: str) -> bool:
-    """Whether heading or lead share a word with the question, apart from the document's title."""
+    """Whether heading or lead share a word with the question, apart from the document's title.
+
+    Bullets must have a lead; steps need none.
+    """
+    if not one.lead and not one.is_numbered:
+        return False
     named = content(question) & content(one.name)
     return bool(named - content(_document(one.passage)) - _ASKER)
 

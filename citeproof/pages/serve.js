@@ -522,7 +522,7 @@
         if (name === "report") {
           const added = told.added.length + told.updated.length;
           line.textContent = added === 1 ? "1 document added." : `${added} documents added.`;
-          for (const [file, why] of told.errors) find("#adding").append(create("li", { textContent: `${file}: ${why}` }));
+          for (const [file, why] of [...told.errors, ...told.problems]) find("#adding").append(create("li", { textContent: `${file}: ${why}` }));
         }
       }
       await show.documents();

@@ -37,6 +37,8 @@ _SHOWN = {
 }
 """File ending → media type; browsers download all other files."""
 _SAVED = "application/octet-stream"
+_LONGEST = 200
+"""Most bytes of a file's name; systems allow 255, also for the draft that it is renamed from."""
 
 
 class _Library:
@@ -53,15 +55,19 @@ class _Library:
                 return one.document
         raise NotFoundError("There is no such document", fix="List them first.")
 
-    async def add(self, index: Index, uploads: Sequence[tuple[str, bytes]]) -> AsyncIterator[str]:
-        """Store files under their names and read them into the index.
+    def files(self, uploads: Sequence[tuple[str, bytes]]) -> dict[Path, bytes]:
+        """Return the paths at which files are to be stored, with their content."""
+        files = {self._folder / _safe(name): data for name, data in uploads}
+        if len(files) < len(uploads):
+            raise InputError("Two of the files have the same name", fix="Rename one of them.")
+        return files
+
+    async def add(self, index: Index, files: Mapping[Path, bytes]) -> AsyncIterator[str]:
+        """Store files and read them into the index.
 
         A file with the same name is replaced, unless the new one cannot be read. Yields the events
         `progress` (how many passages of a document are stored), then `report`.
         """
-        files = {self._folder / _safe(name): data for name, data in uploads}
-        if len(files) < len(uploads):
-            raise InputError("Two of the files have the same name", fix="Rename one of them.")
         queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
@@ -102,7 +108,7 @@ def _list_documents(index: Index) -> list[dict[str, Any]]:
         {
             "id": (key := document_id(name)),
             "name": plain(file_name(name)),
-            "file": f"/api/documents/{key}/file" if Path(name).is_file() else None,
+            "file": f"/api/documents/{key}/file" if is_file(Path(name)) else None,
         }
         for name in sorted(names, key=lambda name: file_name(name).lower())
     ]
@@ -113,19 +119,29 @@ def _replace(
 ) -> IndexReport:
     """Store files and read them; if one cannot be read, its earlier version stays, if any."""
     before = {path: path.read_bytes() for path in files if is_file(path)}
-    _store(files)
-    report = index.update([*files], progress=tell)
+    try:
+        _store(files)
+        report = index.update([*files], progress=tell)
+    except Exception:
+        _restore([*files], before)
+        raise
+    # A file whose content was known under a name that is gone counts as moved.
+    report = replace(report, added=(*report.added, *(new for _, new in report.moved)))
     known = {*report.added, *report.updated, *report.unchanged}
-    unread = [path for path in files if str(path) not in known]
-    for path in unread:
-        path.unlink(missing_ok=True)
-    back = {path: before[path] for path in unread if path in before}
-    if back:
-        _store(back)
-        passages = index.update([*back]).passages
+    if back := _restore([path for path in files if str(path) not in known], before):
+        passages = index.update(back).passages
         removed = tuple(name for name in report.removed if Path(name) not in back)
         report = replace(report, removed=removed, passages=passages)
     return report
+
+
+def _restore(paths: Sequence[Path], before: Mapping[Path, bytes]) -> list[Path]:
+    """Remove files, or put back their earlier versions; return those that have one."""
+    for path in paths:
+        path.unlink(missing_ok=True)
+    back = {path: before[path] for path in paths if path in before}
+    _store(back)
+    return [*back]
 
 
 def _with_names(report: IndexReport) -> dict[str, Any]:
@@ -145,7 +161,8 @@ def _with_names(report: IndexReport) -> dict[str, Any]:
 def _safe(name: str) -> str:
     """Return a safe file name for whatever name the reader's file has."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    safe = _UNUSABLE.sub("_", plain(last)).lstrip(".")[-150:]
+    end = _UNUSABLE.sub("_", plain(last)).encode()[-_LONGEST:]
+    safe = end.decode(errors="ignore").lstrip(".")
     if Path(safe).suffix.lower() not in READERS or not Path(safe).stem:
         known = ", ".join(sorted(READERS))
         raise InputError(
@@ -178,12 +195,12 @@ def document_routes(opening: Opening, folder: Path) -> APIRouter:
     @router.post("", summary="Add documents", response_model=None)
     async def add(files: list[UploadFile]) -> Response:
         """Stream the events `progress`, then `report`."""
-        uploads = [(file.filename or "", await file.read()) for file in files]
+        given = library.files([(file.filename or "", await file.read()) for file in files])
 
         async def frames() -> AsyncIterator[str]:
             if not opening.state()["ready"]:
                 yield frame({}, "waiting")
-            async for told in library.add(await _index(opening), uploads):
+            async for told in library.add(await _index(opening), given):
                 yield told
 
         return EventStream(frames())

@@ -87,6 +87,21 @@ async def test_a_list_that_is_not_named_in_the_question_must_surely_answer(
     assert bool(await AnswerQuoter(answers(score))(given)) is quoted
 
 
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("Do two:\n- Sail: play.\n- Rest.", True),
+        ("1. Sail: play.\n2. Rest.", True),
+        ("- Sail: play.\n- Rest.", False),
+    ],
+)
+async def test_bullets_without_an_introduction_must_surely_answer(text: str, quoted: bool) -> None:
+    passages = [SETUP, TURN.model_copy(update={"title": "Rules – Your turn", "text": text})]
+    given = asked(passages=passages)
+    assert bool(await AnswerQuoter(answers(0.6))(given)) is quoted
+    assert await AnswerQuoter(answers(0.75))(given)
+
+
 BEGINNING = Passage(
     id="beginning",
     title="Rules",

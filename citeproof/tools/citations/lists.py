@@ -13,7 +13,7 @@ from citeproof.types import Passage
 _LINE = re.compile(r"[^\n]*\n?")
 _ITEM = re.compile(r"[ \t]*(?:\d{1,3}[.)]|\([a-z\d]{1,2}\)|[a-z][.)]|[-*+•◦‣▪●–])\s+(?=\S)")
 _ENDS = re.compile(r"[.!?:;,…。：][\"'”’»)]*\Z")
-_INTRODUCES = re.compile(r"(?:[:：]|\b(?:these|following|below|steps)\b[^.!?\n]*[.!?])\s*\Z", re.I)
+_INTRODUCES = re.compile(r"[:：]\s*\Z|\b(?:these|following|below|steps)\b", re.IGNORECASE)
 _FEWEST = 2
 """Fewest items of a list."""
 _LONGEST_LEAD = 300
@@ -36,6 +36,12 @@ class ItemList(NamedTuple):
     def quotes(self) -> tuple[Quote, ...]:
         """The lead, if any, and the items."""
         return ((self.lead,) if self.lead else ()) + self.items
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the items have numbers or letters."""
+        text, start = self.passage.text, self.items[0].start
+        return text[text.rfind("\n", 0, start) + 1 : start].strip(" \t(.)").isalnum()
 
     @property
     def passage(self) -> Passage:
@@ -97,13 +103,16 @@ def _whole(items: list[Quote], before: int) -> Iterator[ItemList]:
 def _above(passage: Passage, before: int) -> tuple[Quote | None, Quote | None]:
     """The heading and the lead of a list that begins at `before`."""
     lead: Quote | None = None
-    introduces = _INTRODUCES.search(passage.text[:before])
     for span in reversed(split(passage.text[:before])):
         if is_heading(passage.text, span):
-            return Quote(passage, *span), lead if introduces else None
+            return Quote(passage, *span), _introduction(lead)
         if lead and "\n\n" in passage.text[span.end : lead.start]:
             break
         if lead and lead.end - span.start > _LONGEST_LEAD:
             break
         lead = Quote(passage, span.start, lead.end if lead else span.end)
-    return None, lead if introduces else None
+    return None, _introduction(lead)
+
+
+def _introduction(lead: Quote | None) -> Quote | None:
+    return lead if lead and _INTRODUCES.search(lead.text) else None

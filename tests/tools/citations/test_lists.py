@@ -45,6 +45,10 @@ def found(text: str) -> list[str]:
             "Good:\n- fast\n- small\n\nBad:\n- new\n- loud",
             ["Good: | fast | small", "Bad: | new | loud"],
         ),
+        (
+            "Do two of these. Both may be the same.\n- Sail.\n- Rest.",
+            ["Do two of these. Both may be the same. | Sail. | Rest."],
+        ),
     ],
 )
 def test_lists(text: str, lists: list[str]) -> None:
@@ -65,3 +69,16 @@ def test_lists(text: str, lists: list[str]) -> None:
 def test_a_list_is_named_by_its_heading_and_lead(text: str, name: str, premise: str) -> None:
     [one] = lists_in(Passage(id="a", title="Shop – To buy", text=text))
     assert (one.name, one.premise) == (name, f"Title: Shop – To buy\n{premise}")
+
+
+@pytest.mark.parametrize(
+    ("text", "numbered"),
+    [
+        ("1. Open.\n2. Shut.", True),
+        ("Do:\n(a) Open.\n(b) Shut.", True),
+        ("Do:\n - Open.\n - Shut.", False),
+    ],
+)
+def test_whether_the_items_have_numbers(text: str, numbered: bool) -> None:
+    [one] = lists_in(Passage(id="a", title="", text=text))
+    assert one.is_numbered is numbered
