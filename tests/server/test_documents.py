@@ -6,11 +6,13 @@ import io
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
 from openpyxl import Workbook
 
+from citeproof.errors import StoreError
 from citeproof.memory.index import Index
 from tests.server.serving import client, events, names, toolbox, word_index
 
@@ -101,6 +103,7 @@ async def test_a_file_that_cannot_be_read_does_not_replace_another(
 async def test_two_files_of_one_name_are_refused(http: httpx.AsyncClient, index: Index) -> None:
     files = [("files", (f"{folder}/tower.md", TOWER.encode())) for folder in "ab"]
     response = await http.post("/api/documents", files=files, headers=UPLOAD)
+    assert response.status_code == 400
     assert "Two of the files have the same name" in response.text
     assert list(index.passages()) == []
 
@@ -108,7 +111,47 @@ async def test_two_files_of_one_name_are_refused(http: httpx.AsyncClient, index:
 @pytest.mark.parametrize("name", ["run.exe", ".md", "tower"])
 async def test_only_known_formats_are_taken(http: httpx.AsyncClient, name: str) -> None:
     response = await http.post("/api/documents", files=[("files", (name, b"text"))], headers=UPLOAD)
-    assert names(events(response.text)) == ["error"]
+    assert response.status_code == 400
+    assert "cannot be read. Known endings: .csv" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("letter", ["a", "文", "😀"])
+async def test_a_long_name_keeps_its_end(http: httpx.AsyncClient, letter: str) -> None:
+    name = f"{letter * 120}.txt"
+    response = await http.post(
+        "/api/documents", files=[("files", (name, b"It is tall."))], headers=UPLOAD
+    )
+    [kept] = events(response.text)[-1][1]["added"]
+    assert name.endswith(kept)
+    assert len(kept.encode()) <= 200
+
+
+async def test_an_index_that_cannot_be_written_leaves_the_files(
+    http: httpx.AsyncClient, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await send(http, tower__md=TOWER.encode())
+    monkeypatch.setattr(Index, "update", Mock(side_effect=StoreError("Another process writes it")))
+    told = await send(http, tower__md=b"Bo Ray built the tower.", new__md=b"It is tall.")
+    assert told[-1][0] == "error"
+    [kept] = (tmp_path / "store/documents").iterdir()
+    assert kept.read_bytes() == TOWER.encode()
+
+
+async def test_content_that_had_another_name_is_kept(
+    http: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    await send(http, tower__md=TOWER.encode())
+    (tmp_path / "store/documents/tower.md").unlink()
+    told = await send(http, renamed__md=TOWER.encode())
+    assert told[-1][1]["added"] == ["renamed.md"]
+    assert (await http.get((await listed(http))["renamed.md"]["file"])).content == TOWER.encode()
+
+
+async def test_a_document_without_a_file_may_have_a_long_name(
+    http: httpx.AsyncClient, index: Index
+) -> None:
+    index.add([TOWER], ids=[name := "a" * 300])
+    assert (await listed(http))[name]["file"] is None
 
 
 async def test_a_name_leads_nowhere_else(http: httpx.AsyncClient, tmp_path: Path) -> None:
