@@ -92,9 +92,10 @@ class AnswerQuoter(Node):
         [scores] = await score_answers(answerability, [question], [one.premise for _, one in lists])
         limit = answerability.threshold
         answering = [
-            (is_named, score, number, one)
+            (is_introduced, score, number, one)
             for (number, one), score in zip(lists, scores, strict=True)
-            if score >= (limit if (is_named := _is_named(one, question)) else halfway(limit))
+            if score
+            >= (limit if (is_introduced := _is_introduced(one, question)) else halfway(limit))
         ]
         if not answering:
             return ()
@@ -134,10 +135,10 @@ class AnswerQuoter(Node):
         return [min(sure, key=lambda one: len(one[1].text))]
 
 
-def _is_named(one: ItemList, question: str) -> bool:
-    """Whether heading or lead share a word with the question, apart from the document's title.
+def _is_introduced(one: ItemList, question: str) -> bool:
+    """Whether a list is introduced with a word of the question, in its heading or lead.
 
-    Bullets must have a lead; steps need none.
+    Bullets need a lead. Words of the document's title do not count.
     """
     if not one.lead and not one.is_numbered:
         return False
