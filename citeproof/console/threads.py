@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -192,10 +193,15 @@ class Thread:
             state = await graph.aget_state(config)
             lost = None if state.next else await _find_outage(graph, config)
             asked = (state.values.get("question"), state.values.get("asked"))
+            start = config
             if (state.next or lost) and question in asked:
-                kept = kept._replace(config=lost or config)
+                start = lost or config
             else:
                 kept = kept._replace(given={"question": question})
+            # The server lists and sorts the questions of a conversation by these.
+            title = (state.metadata or {}).get("title", question)
+            told = {"title": title, "asked": question, "asked_at": time.time()}
+            kept = kept._replace(config={**start, "metadata": told})
             self.is_kept = True
             yield kept
             if self.automatic:

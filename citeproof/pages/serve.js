@@ -9,6 +9,7 @@
   let asking = null;
   let methods = [];
   let made = 0;
+  let begun = 0;
 
   function create(tag, properties = {}, ...children) {
     const element = Object.assign(document.createElement(tag), properties);
@@ -374,6 +375,7 @@
   function begin(name = makeName()) {
     asking?.abort();
     conversation = name;
+    begun += 1;
     turns.replaceChildren();
     find("#welcome").classList.remove("over");
     find("#new").hidden = true;
@@ -467,7 +469,7 @@
           dialog.close();
           reopen(one.id);
         });
-        return create("li", {}, title, remover(one.title, `/api/conversations/${one.id}`, "conversations"));
+        return create("li", {}, title, remover(one.title, `/api/conversations/${encodeURIComponent(one.id)}`, "conversations"));
       }));
     },
   };
@@ -496,11 +498,17 @@
 
   async function reopen(name) {
     begin(name);
+    const own = begun; // meanwhile, the reader may begin or reopen another one
+    const tell = (words) => turns.append(create("p", { className: "problem", role: "alert", textContent: words }));
     try {
-      const found = await read(`/api/conversations/${name}`);
-      for (const { run, asked, answer } of found.turns) await new Turn(asked).settle(run, answer.question);
+      const found = await read(`/api/conversations/${encodeURIComponent(name)}`);
+      if (own === begun && !found.turns.length) tell("No question of this conversation was answered.");
+      for (const { run, asked, answer } of found.turns) {
+        if (own !== begun) return;
+        await new Turn(asked).settle(run, answer.question);
+      }
     } catch (error) {
-      turns.append(create("p", { className: "problem", role: "alert", textContent: explain(error) }));
+      if (own === begun) tell(explain(error));
     }
     question.focus();
   }

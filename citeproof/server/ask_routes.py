@@ -38,7 +38,7 @@ class AskBody(BaseModel, extra="forbid"):
     messages: list[Message] = []
     method: str = "vtg"
     parameters: dict[str, Any] = {}
-    conversation: str | None = Field(default=None, pattern=r"^[\w-]{1,64}$")
+    conversation: str | None = Field(default=None, pattern=r"^\P{Cc}{1,200}$")
     """Name under which the conversation is kept; without it nothing is kept."""
     stream: bool = True
 

@@ -165,8 +165,7 @@ class Asking:
         Closing the generator ends the run. A finished run is kept in `runs`.
         """
         async with AsyncExitStack() as held:
-            if question.conversation:
-                held.enter_context(self.conversations.alone(question.conversation))
+            held.enter_context(self.conversations.alone(question.conversation))
             turn = await held.enter_async_context(self.turns.turn(question.turn))
             tools = await self.opening.tools()
             await refuse_nothing(tools, question.context)

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from citeproof.console.threads import Checkpoints, Opened
-from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS, Method
-from citeproof.server.errors import NotFoundError
+from citeproof.server.errors import ConflictError, NotFoundError
 from citeproof.types import Answer
 
 _MOST = 200
@@ -68,10 +67,13 @@ class Conversations:
         return self._kept.saver
 
     @contextmanager
-    def alone(self, name: str) -> Iterator[None]:
-        """Allow only one question at a time in a conversation."""
+    def alone(self, name: str | None) -> Iterator[None]:
+        """Allow nothing else to change a conversation, if it has a name, during the block."""
+        if name is None:
+            yield
+            return
         if name in self._busy:
-            raise InputError(
+            raise ConflictError(
                 "This conversation is being answered", fix="Wait for it, or begin another one."
             )
         self._busy.add(name)
@@ -111,12 +113,17 @@ class Conversations:
                 found += [turn async for turn in self._of_thread(method, thread)]
         return sorted(found, key=lambda turn: turn.at)
 
+    async def check(self, name: str) -> None:
+        """Refuse a conversation that is unknown; one that is known may have no answer yet."""
+        if not await self._threads(name):
+            raise NotFoundError("There is no such conversation", fix="List them first.")
+
     async def delete(self, name: str) -> None:
         """Delete a conversation."""
-        if not (threads := await self._threads(name)):
-            raise NotFoundError("There is no such conversation", fix="List them first.")
-        for thread in threads:
-            await self.saver.adelete_thread(thread)
+        with self.alone(name):
+            await self.check(name)
+            for thread in await self._threads(name):
+                await self.saver.adelete_thread(thread)
 
     async def _threads(self, name: str) -> list[str]:
         query = "SELECT DISTINCT thread_id FROM checkpoints WHERE checkpoint_ns = ''"

@@ -29,8 +29,13 @@ class NotFoundError(InputError):
     """A request names something that does not exist."""
 
 
+class ConflictError(InputError):
+    """A request would disturb another one that is being answered."""
+
+
 _STATUS = (
     (BusyError, 429, "rate_limit_error"),
+    (ConflictError, 409, "conflict_error"),
     (NotFoundError, 404, "not_found_error"),
     ((InputError, SettingsError, PromptError), 400, "invalid_request_error"),
     ((ModelError, RetrievalError, StoreError), 503, "service_unavailable_error"),

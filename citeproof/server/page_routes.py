@@ -63,12 +63,11 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
         """List ids, titles and times, the latest first."""
         return {"conversations": await conversations.titles()}
 
-    @router.get("/api/conversations/{name}", summary="A conversation")
+    @router.get("/api/conversations/{name:path}", summary="A conversation")
     async def conversation(name: str) -> dict[str, Any]:
-        """Return its questions and answers, in order."""
+        """Return its questions that were answered, and the answers, in order."""
+        await conversations.check(name)
         turns = await conversations.turns(name)
-        if not turns:
-            raise NotFoundError("There is no such conversation", fix="List them first.")
         for turn in turns:
             runs.keep(Run(turn.run, turn.asked, turn.answer))
         answers = [with_links(turn.answer).model_dump(mode="json") for turn in turns]
@@ -79,7 +78,7 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
             ]
         }
 
-    @router.delete("/api/conversations/{name}", summary="Forget a conversation")
+    @router.delete("/api/conversations/{name:path}", summary="Forget a conversation")
     async def forget(name: str) -> dict[str, Any]:
         """Delete its questions and answers."""
         await conversations.delete(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from typing import Any, Literal
 
@@ -68,7 +68,9 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
         """Yield the moments of a run when its turn comes, with the thread's state at both ends."""
         run, kept = uuid.uuid4().hex, None if wish.thread is None else thread(wish)
         yield frame({"run": run}, "run")
-        async with asking.turns.turn() as turn:
+        async with AsyncExitStack() as held:
+            held.enter_context(asking.conversations.alone(wish.thread))
+            turn = await held.enter_async_context(asking.turns.turn())
             own = await runs(wish)
 
             def decide(_: ReviewRequested) -> Awaitable[dict[str, str]]:
@@ -101,7 +103,8 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
 
     @router.post("/forget")
     async def forget(wish: Wish) -> dict[str, Any]:
-        await (await runs(wish)).forget(thread(wish))
+        with asking.conversations.alone(wish.thread):
+            await (await runs(wish)).forget(thread(wish))
         passing.pop(wish.thread or "", None)
         return {}
 

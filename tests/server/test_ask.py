@@ -68,7 +68,7 @@ async def test_without_a_stream_the_answer_comes_as_json(tmp_path: Path) -> None
             {"question": "Who?", "parameters": {"review": True}, "stream": False},
             "Nobody can be asked about a claim",
         ),
-        ({"question": "Who?", "conversation": "../x"}, "conversation cannot be used"),
+        ({"question": "Who?", "conversation": "a\nb"}, "conversation cannot be used"),
         ({"question": "Who?", "path": "/etc"}, "path cannot be used"),
     ],
 )

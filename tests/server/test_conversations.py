@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
+from urllib.parse import quote
 
+import pytest
+
+from citeproof.console.runs import LocalRuns
+from citeproof.console.threads import Checkpoints, Thread
+from citeproof.graphs.registry import find_method
+from citeproof.testing import ScriptedChatModel
 from tests.server.serving import ANSWER, QUESTION, HeldEntailment, client, toolbox
 
 
@@ -43,7 +52,53 @@ async def test_one_question_of_a_conversation_at_a_time(tmp_path: Path) -> None:
         [refused], [answered] = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         held.released.set()
         codes = [(await one).status_code for one in (refused, answered)]
-    assert codes == [400, 200]
+    assert codes == [409, 200]
+
+
+async def test_a_conversation_that_is_being_answered_is_not_deleted(tmp_path: Path) -> None:
+    held = HeldEntailment(lambda premise, claim: 0.9)
+    body = {"question": QUESTION, "conversation": "c", "stream": False}
+    async with client(tmp_path, toolbox(entailment=held)) as http:
+        asked = asyncio.create_task(http.post("/api/ask", json=body))
+        while not (await http.get("/api/conversations")).json()["conversations"]:
+            await asyncio.sleep(0.02)
+        assert (await http.delete("/api/conversations/c")).status_code == 409
+        held.released.set()
+        assert (await asked).is_success
+        assert len((await http.get("/api/conversations/c")).json()["turns"]) == 1
+
+
+async def test_a_conversation_without_an_answer_can_be_opened(tmp_path: Path) -> None:
+    model = ScriptedChatModel([ValueError("broken")])
+    body = {"question": QUESTION, "conversation": "c", "stream": False}
+    async with client(tmp_path, toolbox(model)) as http:
+        assert not (await http.post("/api/ask", json=body)).is_success
+        [listed] = (await http.get("/api/conversations")).json()["conversations"]
+        assert listed["title"] == QUESTION
+        assert (await http.get("/api/conversations/c")).json() == {"turns": []}
+
+
+@pytest.mark.parametrize("name", ["my notes", "a/b?c#d%", "über uns", "..."])
+async def test_a_conversation_of_the_command_line_goes_on(tmp_path: Path, name: str) -> None:
+    async def ask_here(question: str) -> None:
+        runs = LocalRuns(partial(find_method("vtg").build, toolbox()))
+        async for _ in runs.ask(question, Thread(name, Checkpoints(tmp_path)), Mock()):
+            pass
+
+    path = f"/api/conversations/{quote(name, safe='')}"
+    questions = [QUESTION, "And when was it lit?", "Who lit it?"]
+    async with client(tmp_path) as http:
+        await ask_here(questions[0])
+        body = {"question": questions[1], "conversation": name, "stream": False}
+        assert (await http.post("/api/ask", json=body)).is_success
+        await ask_here(questions[2])
+        [listed] = (await http.get("/api/conversations")).json()["conversations"]
+        assert (listed["id"], listed["title"]) == (name, QUESTION)
+        assert listed["at"] > 0
+        turns = (await http.get(path)).json()["turns"]
+        assert [turn["asked"] for turn in turns] == questions
+        assert (await http.delete(path)).is_success
+        assert (await http.get("/api/conversations")).json() == {"conversations": []}
 
 
 async def test_answers_are_saved_with_their_citations(tmp_path: Path) -> None:

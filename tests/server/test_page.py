@@ -117,6 +117,39 @@ def test_a_follow_up_is_a_second_turn_of_the_conversation(page: Tab, url: str) -
     page.wait("document.querySelectorAll('.turn .settled').length === 2")
 
 
+def test_only_the_conversation_chosen_last_is_shown(page: Tab, url: str) -> None:
+    for name in ("old/1", "new"):
+        body = {"question": f"{QUESTION} ({name})", "conversation": name, "stream": False}
+        assert httpx.post(f"{url}/api/ask", json=body, timeout=60).is_success
+    page.value(
+        "real = fetch; window.fetch = async (path, how) => { const got = await real(path, how);"
+        "if (path.includes('old%2F1')) await new Promise((go) => { late = go }); return got }; 0"
+    )
+    for place in (2, 1):
+        page.click("#open-conversations")
+        page.wait("document.querySelectorAll('#conversations .title').length === 2")
+        page.click(f"#conversations li:nth-child({place}) .title")
+    page.wait("document.querySelectorAll('.turn .settled').length === 1")
+    page.value("late(); setTimeout(() => { over = true }, 300); 0")
+    page.wait("window.over")
+    asked = page.value("[...document.querySelectorAll('.asked')].map((one) => one.innerText)")
+    assert asked == [f"{QUESTION} (new)"]
+
+
+def test_a_conversation_without_an_answer_is_told_of(browser: Tab, tmp_path: Path) -> None:
+    browser.show()
+    with served(tmp_path, toolbox(ScriptedChatModel([ValueError("broken")]))) as url:
+        body = {"question": QUESTION, "conversation": "c", "stream": False}
+        assert not httpx.post(f"{url}/api/ask", json=body, timeout=60).is_success
+        go(browser, url)
+        browser.click("#open-conversations")
+        browser.wait("!!document.querySelector('#conversations .title')")
+        browser.click("#conversations .title")
+        browser.wait("!!document.querySelector('#turns > .problem')")
+        told = browser.value("document.querySelector('#turns > .problem').innerText")
+    assert told == "No question of this conversation was answered."
+
+
 def test_the_trace_unfolds(page: Tab) -> None:
     ask(page)
     steps = "document.querySelector('.trace .steps').checkVisibility()"

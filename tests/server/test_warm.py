@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -23,7 +24,15 @@ from citeproof.runtime.events import AnswerReady, ReviewRequested
 from citeproof.testing import ListRetriever
 from tests.command import run
 from tests.graphs.scripts import BUILT, LIT, Script, timeless
-from tests.server.serving import ANSWER, QUESTION, served, toolbox, word_index
+from tests.server.serving import (
+    ANSWER,
+    QUESTION,
+    StuckModel,
+    reply,
+    served,
+    toolbox,
+    word_index,
+)
 
 NOTE = Path(".citeproof/serve.json")
 TEXT = "Ann Lee built the tower. Cy Fox built the tower.\n"
@@ -157,6 +166,19 @@ async def test_a_text_may_have_line_ends_of_unicode(tmp_path: Path, line_end: st
         told = [moment.event async for moment in runs.ask(QUESTION, None, refuse)]
     [last] = [event for event in told if isinstance(event, AnswerReady)]
     assert last.answer.passages == (passage,)
+
+
+async def test_a_conversation_is_answered_on_the_page_or_from_afar(tmp_path: Path) -> None:
+    model = StuckModel(reply)
+    kept = Thread("t", Checkpoints(tmp_path))
+    with served(tmp_path, toolbox(model), own="secret") as url:
+        runs = RemoteRuns(Note(address=url, pid=0, host="", token="secret", settings=""), "vtg")
+        body = {"question": QUESTION, "conversation": "t"}
+        async with httpx.AsyncClient() as http, http.stream("POST", f"{url}/api/ask", json=body):
+            assert await asyncio.to_thread(model.stuck.wait, 60)
+            for one in (anext(runs.ask(QUESTION, kept, refuse)), runs.forget(kept)):
+                with pytest.raises(CiteproofError, match="This conversation is being answered"):
+                    await one
 
 
 def test_a_text_is_checked(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
