@@ -45,6 +45,16 @@ def test_an_agent_asks_a_question(synchronous: bool) -> None:
     assert isinstance(told(result).artifact, Answer)
 
 
+def test_a_model_may_send_half_a_character() -> None:
+    """As JSON, `\\ud83d` is a text; no tokenizer and no file takes it."""
+    model = script(calling("check", text=f"{BUILT} It is tall \ud83d."), BUILT)
+    agent: Any = create_agent(model, [check_tool(toolbox())])
+    assert told(agent.invoke(ASKED)).text == f"uncited: {BUILT}\nunsupported: It is tall \ufffd."
+    model = script(calling("ask", question="Who built it? \ud83d"), BUILT)
+    agent = create_agent(model, [ask_tool(toolbox(replies=REPLIES), max_claims=2)])
+    assert told(agent.invoke(ASKED)).artifact.question == "Who built it? \ufffd"
+
+
 def test_an_error_is_told_to_the_agent() -> None:
     error = ModelOutageError("The model is gone", why="no power", fix="Wait.")
     model = script(calling("ask", question="Who built it?"), LIT)

@@ -102,6 +102,11 @@ def test_documents_that_a_tool_retrieves_are_cited_by_name_and_address() -> None
     assert cited["extras"]["verdict"] == "supported"
 
 
+def test_what_a_tool_returns_may_be_nested_without_end() -> None:
+    model = script(calling("echo", text="[" * 100_000 + "]" * 100_000), BUILT)
+    assert verdicts(agent_of(model, echo).invoke(ASKED)) == ["unsupported"]
+
+
 def test_a_message_in_blocks_keeps_what_is_no_text() -> None:
     answer = AIMessage(
         [

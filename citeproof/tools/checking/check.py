@@ -11,6 +11,7 @@ from citeproof.errors import InputError
 from citeproof.tools.checking.paragraphs import paragraphs
 from citeproof.tools.citations.marked_text import join_sentences, read_marked
 from citeproof.tools.citations.marks import quote, strip_flags
+from citeproof.tools.documents.base import whole
 from citeproof.tools.entailment import Entailment, Pair, denies, find_supports
 from citeproof.tools.retrieval import Retriever, from_passages, retrieve_many
 from citeproof.types import (
@@ -73,7 +74,7 @@ async def check(
     if not isinstance(sources, Mapping):
         sources = {number: [passage] for number, passage in enumerate(sources, start=1)}
     everything = [passage for number in sorted(sources) for passage in sources[number]]
-    said = list(_read(text))
+    said = list(_read(whole(text)))
     asked = [sentence for sentence in said if sentence.states]
     cited = await _cited_passages(asked, sources, k)
     found = await _others(asked, cited, retriever or from_passages(everything), k)

@@ -118,9 +118,9 @@ def _readable(text: str) -> str:
     """Return JSON as lines `name: value`, which an entailment model can read; else the text."""
     try:
         value = json.loads(text)
-    except ValueError:
+        return "\n".join(_lines("", value)) if isinstance(value, dict | list) else text
+    except (ValueError, RecursionError):  # no JSON, or a thousand lists in one another
         return text
-    return "\n".join(_lines("", value)) if isinstance(value, dict | list) else text
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:

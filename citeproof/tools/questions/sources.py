@@ -22,7 +22,7 @@ with each step of a run, so longer text belongs in an index."""
 
 
 def validate_question(question: object) -> str:
-    """Check the question of a run, and return it.
+    """Check the question of a run, and return it without unpaired surrogates.
 
     Raises:
         InputError: It is empty, too long, or not a string.
@@ -41,7 +41,7 @@ def validate_question(question: object) -> str:
             why=f"it has {len(question):,} characters, and the limit is {LONGEST_QUESTION:,}",
             fix="Give long texts as documents.",
         )
-    return question
+    return whole(question)
 
 
 def select_source(state: Mapping[str, Any], retriever: Retriever | None) -> Retriever | None:
