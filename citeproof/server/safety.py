@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
@@ -45,6 +46,11 @@ def refuse_open_host(host: str, token: str | None) -> None:
         )
     if token is not None and len(token) < 16:
         raise SettingsError("The token is too short", fix="Use at least 16 characters.")
+    if token is not None and not re.fullmatch("[!-~]*", token):
+        raise SettingsError(
+            "The token has characters that headers and cookies do not carry",
+            fix="Use letters, digits and punctuation of ASCII, without spaces.",
+        )
 
 
 def host_names(host: str, more: Sequence[str] = ()) -> list[str]:
@@ -111,7 +117,8 @@ def _refuse_stranger(request: Request, token: str | None, own: str | None) -> Re
     cookie = request.cookies.get(COOKIE, "")
     if token is None or path in _OPEN or _is_same(shown, token) or _is_same(cookie, token):
         return None
-    given = request.query_params.get("token", "")
+    # A token of base64 has +, which stands for a space in an address.
+    given = request.query_params.get("token", "").replace(" ", "+")
     if path == "/" and _is_same(given, token):
         entered = RedirectResponse("/", 303)
         entered.set_cookie(COOKIE, given, httponly=True, samesite="strict")

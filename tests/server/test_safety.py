@@ -93,11 +93,20 @@ async def test_a_token_is_needed_by_all_but_health_checks(tmp_path: Path) -> Non
         assert (await http.get("/")).status_code == 200  # the client keeps the cookie
 
 
+async def test_a_token_of_base64_may_be_written_as_it_is(tmp_path: Path) -> None:
+    token = "q+8/a+Z0m3xYt1kPz7sV=="
+    async with client(tmp_path, token=token) as http:
+        assert (await http.get(f"/?token={token}")).status_code == 303
+        assert (await http.get("/api/methods")).status_code == 200
+
+
 def test_another_address_needs_a_token(tmp_path: Path) -> None:
     store = ["--store", str(tmp_path / "s")]
     for arguments, words in (
         (["--host", "0.0.0.0"], "it has no token"),
         (["--host", "0.0.0.0", "--token", "short"], "The token is too short"),
+        (["--token", "ein-schlüssel-für-alle"], "characters that headers and cookies do not"),
+        (["--token", "words with spaces in it"], "characters that headers and cookies do not"),
     ):
         assert words in run(["serve", *arguments, *store], code=2).output
     assert "The token is too short" in run(["serve", *store], env={"SERVE_TOKEN": "short"}).output
