@@ -101,7 +101,7 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
         for_judge = len(by_part) == 1 and not asks_yes_or_no(question)
         doubt = ""
         doubtful = for_judge and _DOUBT[0] <= max(scores) <= _DOUBT[1]
-        if doubtful and (judged := await self._judge(question, best[0])) is not None:
+        if doubtful and (judged := await self._judge(question, read[likeliest])) is not None:
             score = blend_odds((max(scores), judged), _BLEND)
             answerable = score >= _TRIED * limit
             doubt = UNSURE if answerable and score < limit else ""
@@ -121,7 +121,7 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
     async def _judge(self, question: str, passage: Passage) -> float | None:
         """The language model's probability that a passage answers; None if it gives none.
 
-        The writer's prompt begins with the same passage, so the server processes it once.
+        The writer's prompt mostly begins with it too, so the server processes it once.
         """
         if self.llm.absent:
             return None

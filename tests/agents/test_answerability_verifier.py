@@ -10,7 +10,7 @@ from citeproof import Passage
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.llm.model import no_llm
-from tests.agents.states import A, B, C, D, state
+from tests.agents.states import KEPT, A, B, C, D, state
 
 
 def node(score: dict[str, float], found: list[Passage] | None = None) -> Any:
@@ -116,6 +116,16 @@ async def test_the_language_model_is_asked_where_it_is_in_doubt(
     update = await verifier(state())
     assert (update["answerable"], bool(update["doubt"])) == (answerable, doubt)
     assert len(judge.calls) == calls
+
+
+async def test_the_language_model_reads_the_passage_that_the_score_is_of() -> None:
+    scores = {"Tower": 0.5, "Light": 0.4, "Storm": 0.45, "Keeper": 0.6}
+    judge = ScriptedChatModel(lambda _: Choice(Yes=0.7, No=0.3))
+    model = TableEntailment(lambda text, _: next(s for k, s in scores.items() if k in text))
+    verifier = AnswerabilityVerifier(judge, ListRetriever(lambda _: [A, B, D, C]), model)
+    update = await verifier(state())
+    assert update["long_term"] == ["a", "c"]
+    assert [KEPT in str(call) for call in judge.calls] == [True]
 
 
 async def test_a_judge_that_says_neither_leaves_it_to_the_model() -> None:
