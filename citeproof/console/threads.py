@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from citeproof.errors import MissingExtraError, StoreError
+from citeproof.errors import InputError, MissingExtraError, StoreError
 from citeproof.runtime.events import ReviewRequested
 from citeproof.runtime.moments import STREAM, Moment, NodeFinished, observe
 from citeproof.settings import Settings
@@ -159,6 +159,10 @@ class Thread:
     is_kept: bool = field(default=False, init=False)
     """Whether a run is left to resume when the thread is closed."""
     _memory: InMemorySaver = field(default_factory=InMemorySaver, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():  # such as from a variable of the shell that is not set
+            raise InputError("The thread has no name", fix="Give one, or leave out --thread.")
 
     @classmethod
     def unnamed(cls, checkpoints: Checkpoints) -> Thread:

@@ -46,6 +46,12 @@ def test_an_interrupted_run_goes_on_and_repeats_no_call(script: Script, at: int)
     assert script.queries == [QUESTION]
 
 
+@pytest.mark.parametrize("command", [["ask", QUESTION], ["chat"]])
+def test_a_thread_needs_a_name(script: Script, command: list[str]) -> None:
+    assert "The thread has no name" in run([*command, "--thread", " "], code=2).stderr
+    assert script.calls == {}
+
+
 @pytest.mark.parametrize(("lasts", "next_"), [(1, "Who lit it?"), (math.inf, QUESTION)])
 def test_after_another_question_or_a_finished_run_all_starts_anew(
     script: Script, lasts: float, next_: str
