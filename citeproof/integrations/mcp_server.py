@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
+from importlib.metadata import version
 from typing import Annotated, Any, TextIO
 
 import anyio
@@ -89,6 +90,8 @@ def build_mcp_server(tools: Toolbox, *, check_hosts: bool = True) -> FastMCP[Any
         if check_hosts
         else TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
+
+    server._mcp_server.version = version("citeproof")  # by default that of the package `mcp`
 
     @server.tool(title="Ask, with proof", annotations=_READS)
     async def ask(

@@ -125,6 +125,7 @@ class Asking:
             attended: Whether a person can be asked about a claim.
         """
         self.turns.refuse_more()
+        self.conversations.refuse_another(conversation)
         said = [own.model_dump() for own in messages if own.role in ("user", "assistant")]
         if not said or said[-1]["role"] != "user" or not said[-1]["content"].strip():
             raise InputError("There is not a question", fix="Ask something, in words.")

@@ -66,16 +66,20 @@ class Conversations:
         """LangGraph's checkpointer."""
         return self._kept.saver
 
+    def refuse_another(self, name: str | None) -> None:
+        """Refuse to change a conversation that is being answered."""
+        if name in self._busy:
+            raise ConflictError(
+                "This conversation is being answered", fix="Wait for it, or begin another one."
+            )
+
     @contextmanager
     def alone(self, name: str | None) -> Iterator[None]:
         """Allow nothing else to change a conversation, if it has a name, during the block."""
         if name is None:
             yield
             return
-        if name in self._busy:
-            raise ConflictError(
-                "This conversation is being answered", fix="Wait for it, or begin another one."
-            )
+        self.refuse_another(name)
         self._busy.add(name)
         try:
             yield

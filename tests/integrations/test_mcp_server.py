@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,16 @@ async def over_http_client(tools: Toolbox) -> AsyncIterator[ClientSession]:
         ):
             await session.initialize()
             yield session
+
+
+async def test_the_server_tells_its_own_version() -> None:
+    with over_http(toolbox()) as url:
+        async with (
+            streamable_http_client(url) as (read, write, _),
+            ClientSession(read, write) as session,
+        ):
+            told = (await session.initialize()).serverInfo
+    assert (told.name, told.version) == ("citeproof", version("citeproof"))
 
 
 async def test_the_tools_tell_their_schemas() -> None:

@@ -55,7 +55,7 @@ async def test_one_question_of_a_conversation_at_a_time(tmp_path: Path) -> None:
     assert codes == [409, 200]
 
 
-async def test_a_conversation_that_is_being_answered_is_not_deleted(tmp_path: Path) -> None:
+async def test_a_conversation_that_is_being_answered_is_not_changed(tmp_path: Path) -> None:
     held = HeldEntailment(lambda premise, claim: 0.9)
     body = {"question": QUESTION, "conversation": "c", "stream": False}
     async with client(tmp_path, toolbox(entailment=held)) as http:
@@ -63,6 +63,7 @@ async def test_a_conversation_that_is_being_answered_is_not_deleted(tmp_path: Pa
         while not (await http.get("/api/conversations")).json()["conversations"]:
             await asyncio.sleep(0.02)
         assert (await http.delete("/api/conversations/c")).status_code == 409
+        assert (await http.post("/api/ask", json={**body, "stream": True})).status_code == 409
         held.released.set()
         assert (await asked).is_success
         assert len((await http.get("/api/conversations/c")).json()["turns"]) == 1
