@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from citeproof.console.threads import Checkpoints
 from citeproof.console.warm import announce
 from citeproof.errors import MissingExtraError, SettingsError
 from citeproof.models.progress import Progress
@@ -59,6 +61,7 @@ def serve(
         terminated = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         held.callback(signal.signal, signal.SIGTERM, terminated)
         listener = held.enter_context(_listen(host, port))
+        asyncio.run(_try(Checkpoints.of(settings)))
         port = listener.getsockname()[1]
         app = create_app(
             open_tools,
@@ -75,6 +78,12 @@ def serve(
         config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=3)
         tell(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
         uvicorn.Server(config).run(sockets=[listener])
+
+
+async def _try(checkpoints: Checkpoints) -> None:
+    """Open the conversations once, since uvicorn shows errors of its start as tracebacks."""
+    async with checkpoints.opened():
+        pass
 
 
 def _listen(host: str, port: int) -> socket.socket:

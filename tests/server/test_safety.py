@@ -121,6 +121,13 @@ def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
     assert f"The server cannot listen on 127.0.0.1, port {port}" in result.output
 
 
+def test_conversations_that_cannot_be_kept_are_told(tmp_path: Path) -> None:
+    (tmp_path / "threads.sqlite").write_bytes(b"no database" * 1000)
+    result = run(["serve", "--port", "0", "--store", str(tmp_path)], code=2)
+    assert result.stderr.startswith(f"The run cannot be kept in {tmp_path / 'threads.sqlite'}: ")
+    assert result.stdout == ""
+
+
 def test_names_under_which_a_server_is_reached() -> None:
     assert host_names("127.0.0.1", ["box.local"]) == ["localhost", "127.0.0.1", "::1", "box.local"]
     assert "192.168.1.5" in host_names("192.168.1.5")
