@@ -52,12 +52,12 @@ def _plain(value: SecretStr | Path) -> str:
 
 
 @contextmanager
-def announce(settings: Settings, host: str, port: int) -> Iterator[str]:
+def announce(settings: Settings, address: str, port: int) -> Iterator[str]:
     """Leave a note for the block, and yield the note's token.
 
-    A host that stands for all addresses is noted as the loopback address.
+    An address that stands for all is noted as the loopback address.
     """
-    near = "127.0.0.1" if host in ("0.0.0.0", "localhost") else "::1" if host == "::" else host
+    near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)
     shown = f"[{near}]" if ":" in near else near
     note = Note(
         address=f"http://{shown}:{port}",

@@ -62,7 +62,7 @@ def serve(
         held.callback(signal.signal, signal.SIGTERM, terminated)
         listener = held.enter_context(_listen(host, port))
         asyncio.run(_try(Checkpoints.of(settings)))
-        port = listener.getsockname()[1]
+        address, port = listener.getsockname()[:2]
         app = create_app(
             open_tools,
             settings.chroma.path,
@@ -70,7 +70,7 @@ def serve(
             llm=settings.llm.model,
             hosts=host_names(host, names),
             token=token,
-            own=held.enter_context(announce(settings, host, port)),
+            own=held.enter_context(announce(settings, address, port)),
             at_once=1 if settings.llm.embedded else _AT_ONCE,
         )
         # No access log, because it would contain questions and tokens. Logging stays as it is,
@@ -88,8 +88,8 @@ async def _try(checkpoints: Checkpoints) -> None:
 
 def _listen(host: str, port: int) -> socket.socket:
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=128)
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family, backlog=128)
     except OSError as error:
         raise SettingsError(
             f"The server cannot listen on {host}, port {port}",

@@ -6,14 +6,17 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 
 from citeproof import Answer, CheckReport, Passage, Toolbox, cli
 from citeproof.console.runs import RemoteRuns
@@ -179,6 +182,25 @@ async def test_a_conversation_is_answered_on_the_page_or_from_afar(tmp_path: Pat
             for one in (anext(runs.ask(QUESTION, kept, refuse)), runs.forget(kept)):
                 with pytest.raises(CiteproofError, match="This conversation is being answered"):
                     await one
+
+
+@pytest.mark.parametrize("own", ["127.0.0.1", "::1"])
+def test_localhost_is_noted_as_the_address_that_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str
+) -> None:
+    def read_note(_: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        noted.append(json.loads((tmp_path / "serve.json").read_text())["address"])
+        addresses.append(sockets[0].getsockname()[:2])
+
+    noted: list[str] = []
+    addresses: list[tuple[str, int]] = []
+    find = partial(socket.getaddrinfo, own)  # which of the two comes first is up to the system
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _, *given, **more: find(*given, **more))
+    monkeypatch.setattr(uvicorn.Server, "run", read_note)
+    run(["serve", "--host", "localhost", "--port", "0", "--store", str(tmp_path)], code=0)
+    [(host, port)] = addresses
+    assert host == own
+    assert noted == [f"http://{f'[{own}]' if ':' in own else own}:{port}"]
 
 
 def test_a_text_is_checked(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
