@@ -469,10 +469,14 @@
           dialog.close();
           reopen(one.id);
         });
-        return create("li", {}, title, remover(one.title, `/api/conversations/${encodeURIComponent(one.id)}`, "conversations"));
+        return create("li", {}, title, remover(one.title, conversationPath(one.id), "conversations"));
       }));
     },
   };
+
+  function conversationPath(name) {
+    return `/api/conversations/${encodeURIComponent(name)}`;
+  }
 
   function remover(name, path, kind) {
     const button = create("button", { type: "button", className: "remove", textContent: "Remove", ariaLabel: `Remove ${name}` });
@@ -488,6 +492,7 @@
       try {
         await request(path, { method: "DELETE" });
         speak(`Removed ${name}`);
+        if (path === conversationPath(conversation)) begin();
         await show[kind]();
       } catch (error) {
         button.textContent = explain(error);
@@ -501,7 +506,7 @@
     const own = begun; // meanwhile, the reader may begin or reopen another one
     const tell = (words) => turns.append(create("p", { className: "problem", role: "alert", textContent: words }));
     try {
-      const found = await read(`/api/conversations/${encodeURIComponent(name)}`);
+      const found = await read(conversationPath(name));
       if (own === begun && !found.turns.length) tell("No question of this conversation was answered.");
       for (const { run, asked, answer } of found.turns) {
         if (own !== begun) return;

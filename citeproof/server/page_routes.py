@@ -81,7 +81,10 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
     @router.delete("/api/conversations/{name:path}", summary="Forget a conversation")
     async def forget(name: str) -> dict[str, Any]:
         """Delete its questions and answers."""
+        turns = await conversations.turns(name)
         await conversations.delete(name)
+        for turn in turns:
+            runs.drop(turn.run)
         return {"removed": name}
 
     return router

@@ -75,6 +75,10 @@ class Runs:
         if len(self._kept) > _MOST:
             self._kept.popitem(last=False)
 
+    def drop(self, name: str) -> None:
+        """Forget a run, if it is kept."""
+        self._kept.pop(name, None)
+
     def get(self, name: str) -> Run:
         """Return the run with an id."""
         if name not in self._kept:

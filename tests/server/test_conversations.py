@@ -31,6 +31,7 @@ async def test_a_conversation_outlives_the_server(tmp_path: Path) -> None:
         page = await http.get(f"/runs/{turns[0]['run']}")
         assert "Ann Lee built the tower." in page.text
         assert (await http.delete("/api/conversations/light")).status_code == 200
+        assert (await http.get(f"/runs/{turns[0]['run']}")).status_code == 404
         assert (await http.get("/api/conversations/light")).status_code == 404
         assert (await http.delete("/api/conversations/light")).status_code == 404
 

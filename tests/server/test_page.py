@@ -115,6 +115,13 @@ def test_a_follow_up_is_a_second_turn_of_the_conversation(page: Tab, url: str) -
     page.wait("!!document.querySelector('#conversations .title')")
     page.click("#conversations .title")
     page.wait("document.querySelectorAll('.turn .settled').length === 2")
+    page.value("document.querySelector('#conversations .listed').replaceChildren()")
+    page.click("#open-conversations")
+    page.wait("!!document.querySelector('#conversations .remove')")
+    for _ in range(2):
+        page.click("#conversations .remove")
+    page.wait("document.querySelectorAll('.turn').length === 0")
+    assert httpx.get(f"{url}/api/conversations").json() == {"conversations": []}
 
 
 def test_only_the_conversation_chosen_last_is_shown(page: Tab, url: str) -> None:
