@@ -128,7 +128,7 @@ def test_a_search_inside_the_composed_flow_takes_the_prompts_of_the_run() -> Non
     own = f"Be strict.\n\n{template('retrieval_verifier')}"
     from citeproof import build_composed
 
-    graph = build_composed(tools, demonstrate=False, refine=False, max_claims=1)
+    graph = build_composed(tools, refine=False, max_claims=1)
     graph.invoke(ASKED, context={"prompts": {"retrieval_verifier": own}})
     assert "Be strict." in sent(tools)
 

@@ -155,7 +155,7 @@ async def test_a_proved_answer_demonstrates_how_the_next_question_is_answered(ba
     assert entry.case.feedback == GOOD
 
     script = Script(bank=bank, demonstrator=[WHY, "Why two."])
-    await script.run(OTHER)
+    await script.run(OTHER, demonstrate=True)
     writing = [call.prompt for call in script.calls("claim_generator")]
     for prompt in writing:
         assert f"<example>\nQuestion: {QUESTION}\n" in prompt
@@ -170,7 +170,7 @@ async def test_a_proved_answer_demonstrates_how_the_next_question_is_answered(ba
 async def test_an_answer_assessed_as_right_is_left_alone() -> None:
     """Without a bank a built-in case is shown, and nothing is kept."""
     script = Script()
-    result = await script.run()
+    result = await script.run(demonstrate=True)
     assert "Marl Street" in script.calls("claim_generator")[0].prompt
     assert (result["case_id"], "demonstrator" in script.counts) == ("", False)
     assert result["rounds"] == [
@@ -223,7 +223,7 @@ async def test_refinement_and_demonstration_can_be_left_out(bank: Bank) -> None:
     assert (result["rounds"], result["case_id"], await bank.count()) == ([], "", 0)
     await Script(bank=bank).run()
     script = Script(bank=bank)
-    await script.run(OTHER, demonstrate=False, refine=False)
+    await script.run(OTHER, refine=False)
     assert "<example>" not in script.calls("claim_generator")[0].prompt
     assert "demonstrator" not in script.counts
 
@@ -316,7 +316,7 @@ async def test_what_a_person_has_decided_is_not_refined(
 async def test_every_prompt_of_a_run_begins_with_the_same_passages(bank: Bank) -> None:
     await Script(bank=bank).run()
     script = refined(f"Refined answer: {BOTH}", bank=bank, demonstrator=[WHY] * 3)
-    await script.run(OTHER)
+    await script.run(OTHER, demonstrate=True)
     prompts = [call.prompt for role in script.usual for call in script.calls(role)]
     assert len(prompts) == 9
     shared = prompts[0][: prompts[0].rindex("</passage>")]
