@@ -52,7 +52,7 @@ class ComposedParameters(VTGParameters):
     """True lets LLatrieval choose from summaries, as its paper does."""
     demonstrate: bool = False
     """Show the writer the best-matched past case. An example misleads the embedded writer: of 20
-    questions it cost three answers, and twice the time. It guides larger ones."""
+    questions it cost two answers, and half as much time again."""
     best_match: bool = True
     """False always shows the built-in example."""
     rationale: bool = True
