@@ -12,6 +12,7 @@ from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.rows import FORM, example, of_dpr
 from citeproof.paths import expand
+from citeproof.tools.documents.base import whole
 from citeproof.tools.documents.encodings import decode
 from citeproof.tools.documents.files import load
 
@@ -147,7 +148,10 @@ def _of_file(path: Path) -> Iterator[tuple[str, Any]]:
 
 def _parse(text: str, place: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse)
+        parsed = json.loads(text, parse_constant=_refuse)
+        if "\\ud" in text.lower():  # perhaps half a character
+            parsed = json.loads(whole(json.dumps(parsed, ensure_ascii=False)))
+        return parsed
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place} is not JSON", why=str(error), fix=FORM) from error
 

@@ -129,6 +129,14 @@ def test_a_mark_of_byte_order_blank_lines_and_line_separators(tmp_path: Path) ->
     ]
 
 
+def test_half_a_character_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text('{"question": "Who \\ud83d\\ude00 \\ud83d?", "id": "\\uD800"}')
+    [own] = read_examples(path)
+    assert (own.question, own.id) == ("Who 😀 \ufffd?", "\ufffd")
+    assert own.model_dump_json()
+
+
 def test_a_sample_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
     path = write(tmp_path / "set.jsonl", [{"question": "Who?"} for _ in range(50)])
 
