@@ -179,6 +179,19 @@ def test_a_key_that_a_node_cannot_do_without_is_named() -> None:
         graph.invoke({"passages": PAGES})
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"question": 5, "passages": PAGES}, "The question is not a text: it is of type int"),
+        ({"question": "", "passages": PAGES}, "The question is empty"),
+        ({"question": "Who?", "passages": ["A page."]}, "A str is not a passage"),
+    ],
+)
+def test_what_is_no_question_and_no_passage_is_told(given: Any, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        ClaimGenerator(ScriptedChatModel([LIT])).invoke(given)
+
+
 # State, forks and time travel
 
 

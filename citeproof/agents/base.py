@@ -43,6 +43,7 @@ from citeproof.settings import BudgetSettings
 from citeproof.state import Ledger, NodeCost, Update, calls_of, total_usage
 from citeproof.text import snake_case
 from citeproof.tools.llm.model import LLM, coerce_llm
+from citeproof.tools.questions.sources import validate_question
 from citeproof.tools.retrieval import Retriever, coerce_retriever, retrieve_many
 from citeproof.tools.retrieval.langchain import as_passage
 from citeproof.types import Answer, Passage, Usage
@@ -264,10 +265,10 @@ def _with_defaults(node: type[Node], state: Mapping[str, Any]) -> dict[str, Any]
     """The state, with defaults for the keys that the node reads and the graph lacks.
 
     Raises:
-        InputError: A missing key has no default.
+        InputError: A missing key has no default, or question or passages are of another type.
     """
-    given = dict(state)
-    for key, kind in _keys(node).items():
+    given, keys = dict(state), _keys(node)
+    for key, kind in keys.items():
         if key in given:
             continue
         if kind is None:
@@ -278,8 +279,10 @@ def _with_defaults(node: type[Node], state: Mapping[str, Any]) -> dict[str, Any]
             )
         if kind is not NotRequired:
             given[key] = None if kind is NoneType else kind()
+    if keys.get("question", NotRequired) is None:
+        given["question"] = validate_question(given["question"])
     if "passages" in given:
-        given["passages"] = [as_passage(passage) for passage in given["passages"]]
+        given["passages"] = [as_passage(passage) for passage in given["passages"] or ()]
     return given
 
 

@@ -14,7 +14,7 @@ from citeproof.agents.base import SearchNode
 from citeproof.errors import InputError
 from citeproof.runtime.events import EvidenceFound, PassagesRetrieved, emit
 from citeproof.state import SearchRound, SearchState, SourceState, Update, append_new
-from citeproof.tools.questions.sources import read_documents, select_source, validate_question
+from citeproof.tools.questions.sources import read_documents, select_source
 from citeproof.types import Passage
 
 __all__ = ["CandidateRetriever", "Retriever"]
@@ -36,9 +36,8 @@ class Retriever(SearchNode):
 
     async def __call__(self, state: SourceState) -> Update:
         """Find the passages; documents that come with the question replace the retriever."""
-        question = validate_question(state["question"])
         documents = state.get("corpus") or read_documents(state.get("documents") or ())
-        passages = await self.find(question, documents)
+        passages = await self.find(state["question"], documents)
         # The answer may rest only on the documents that came with the question.
         earlier = [] if documents else state.get("earlier") or []
         shown = append_new(passages[: self.k], earlier)

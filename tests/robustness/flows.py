@@ -46,6 +46,7 @@ SHORT: dict[str, dict[str, Any]] = {
         "candidates": 6,
         "k": 3,
         "least_score": 0.3,
+        "demonstrate": True,
         "assess": "llm",
         "form": "list",
         "check_answer": False,  # so that LLatrieval searches

@@ -15,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from langchain_core.vectorstores import VectorStore
 
-from citeproof.errors import CiteproofError, RetrievalError
+from citeproof.errors import CiteproofError, InputError, RetrievalError
 from citeproof.runtime.background import run_in_background
 from citeproof.tools.documents.base import whole
 from citeproof.tools.retrieval.base import Retriever, check_k
@@ -123,8 +123,19 @@ def to_passage(document: Document) -> Passage:
 
 
 def as_passage(value: Passage | Document) -> Passage:
-    """Return a passage unchanged, or make one from a LangChain document."""
-    return value if isinstance(value, Passage) else to_passage(value)
+    """Return a passage unchanged, or make one from a LangChain document.
+
+    Raises:
+        InputError: The value is neither.
+    """
+    if isinstance(value, Passage):
+        return value
+    if not isinstance(value, Document):
+        raise InputError(
+            f"A {type(value).__name__} is not a passage",
+            fix="Give `Passage` objects or LangChain documents.",
+        )
+    return to_passage(value)
 
 
 def to_document(passage: Passage) -> Document:
