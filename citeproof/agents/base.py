@@ -279,7 +279,7 @@ def _with_defaults(node: type[Node], state: Mapping[str, Any]) -> dict[str, Any]
             )
         if kind is not NotRequired:
             given[key] = None if kind is NoneType else kind()
-    if keys.get("question", NotRequired) is None:
+    if keys.get("question", NotRequired) is None:  # the node cannot do without one
         given["question"] = validate_question(given["question"])
     if "passages" in given:
         given["passages"] = [as_passage(passage) for passage in given["passages"] or ()]

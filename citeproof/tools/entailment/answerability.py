@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
 
 from citeproof.tools.entailment.base import Entailment, Pair
 from citeproof.tools.entailment.opposites import turn_around
-from citeproof.tools.entailment.rivals import hold_leads, subtract_lead
+from citeproof.tools.entailment.rivals import subtract_leads
 
 _ASKS = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", re.IGNORECASE)
-_subtract = partial(subtract_lead, chance=0.25, weight=2.0)
+_CHANCE, _WEIGHT = 0.25, 2.0
+"""See `subtract_lead`; chosen on these pairs."""
 
 
 class Answerability:
     """A model of answerability that reads a question also turned around.
 
-    "Diets with too little protein impair immunity" answers which diets with too much do, to a model
-    that compares meanings (0.8). If the text has the opposite of a word of the question, and not
-    the word, the lead of the opposite question is held against it. Of 241 such pairs of SQuAD 2.0,
-    the model accepts 34 without an answer and 41 with one; this refuses 15 and 3 of them.
+    A passage on what a dollar is worth to a poor person seems to tell what it is worth to a rich
+    one (0.68), and answers the opposite question better (0.85). If the text has the opposite of a
+    word of the question, and not the word, that lead is held against it. Of 241 such pairs of SQuAD
+    2.0, the model accepts 34 without an answer and 41 with one; this refuses 15 and 3 of them.
     """
 
     def __init__(self, first: Entailment) -> None:
@@ -33,10 +33,13 @@ class Answerability:
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability that each text answers its question, in order."""
         scores = await self._first.scores(pairs)
-        return await hold_leads(pairs, scores, self.threshold, _turn, self._read, _subtract)
+        known = dict(zip(pairs, scores, strict=True))
 
-    async def _read(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
-        return dict(zip(pairs, await self._first.scores(pairs), strict=True))
+        async def read(asked: Sequence[Pair]) -> dict[Pair, float]:
+            new = [pair for pair in asked if pair not in known]
+            return known | dict(zip(new, await self._first.scores(new), strict=True))
+
+        return await subtract_leads(pairs, scores, self.threshold, _turn, read, _CHANCE, _WEIGHT)
 
 
 def _turn(question: str, text: str) -> list[str]:

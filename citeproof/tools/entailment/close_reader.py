@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from citeproof.tools.entailment.base import Entailment, Pair, blend_odds, rescore
-from citeproof.tools.entailment.rivals import find_rivals, hold_leads
+from citeproof.tools.entailment.rivals import find_rivals, subtract_leads
 from citeproof.tools.sentences import sentences
 
 _PASSAGE = re.compile(r"^(?=Title: )", re.MULTILINE)
@@ -61,7 +61,7 @@ class CloseReader:
         known |= await self._read(closest.values())
         for i, excerpt in closest.items():
             scores[i] = rescore(scores[i], blend_odds((scores[i], known[excerpt]), (0.5, 0.5)))
-        return await hold_leads(pairs, scores, self.threshold, find_rivals, self._read)
+        return await subtract_leads(pairs, scores, self.threshold, find_rivals, self._read)
 
     async def _read(self, asked: Iterable[Pair]) -> dict[Pair, float]:
         """Return the scores of pairs, computing the new ones in one batch."""

@@ -17,8 +17,8 @@ _PAIRS = """
     heavier/lighter strong/weak stronger/weaker strongest/weakest hard/soft hard/easy easy/difficult
     easier/harder rich/poor full/empty light/dark good/bad better/worse best/worst right/wrong
     true/false correct/incorrect positive/negative possible/impossible legal/illegal
-    complete/incomplete active/inactive
-    dependent/independent guilty/innocent present/absent public/private internal/external
+    complete/incomplete active/inactive dependent/independent guilty/innocent present/absent
+    public/private internal/external
     inner/outer interior/exterior major/minor majority/minority maximum/minimum maximal/minimal
     ancient/modern foreign/domestic foreign/local solid/liquid vertical/horizontal urban/rural
     same/different similar/different alike/different always/never all/none both/neither

@@ -7,7 +7,8 @@ the right name more readily. So a claim that a rival beats has its lead held aga
 On 491 claims that the cross-encoder accepts, 129 of them with another name or number put in, this
 costs 5% of the proofs of right claims and 30% of the others (model card, "Rivals"). On claims that
 tell how, with another command or label put in, it is 13%, and none of 205 right ones.
-If the premise has the opposite of one of its words, 8 of 26 false claims and 1 of 26 true ones.
+Where the premise has the opposite of one of the claim's words, it refuses 8 of 26 false claims and
+1 of 26 true ones.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from citeproof.tools.entailment.opposites import turn_around
 from citeproof.tools.entailment.spans import KINDS, find_spans, overlap, replace_span
 
 Find: TypeAlias = Callable[[str, str], Sequence[str]]
-Subtract: TypeAlias = Callable[[float, float, Sequence[float]], float]
 Read: TypeAlias = Callable[[Sequence[Pair]], Awaitable[Mapping[Pair, float]]]
 
 _CHANCE = 0.5
@@ -52,7 +52,6 @@ def subtract_lead(
     score: float,
     own: float,
     rivals: Sequence[float],
-    *,
     chance: float = _CHANCE,
     weight: float = _WEIGHT,
 ) -> float:
@@ -69,13 +68,14 @@ def subtract_lead(
     return blend_odds((score,), (1.0,), -weight * lead) if lead > 0 else score
 
 
-async def hold_leads(
+async def subtract_leads(
     pairs: Sequence[Pair],
     scores: Sequence[float],
     threshold: float,
     find: Find,
     read: Read,
-    subtract: Subtract = subtract_lead,
+    chance: float = _CHANCE,
+    weight: float = _WEIGHT,
 ) -> list[float]:
     """Return the scores, lower where a rival of a hypothesis that reaches the threshold leads.
 
@@ -85,7 +85,8 @@ async def hold_leads(
         threshold: The lowest score that counts.
         find: Finds the rivals of a hypothesis in a premise.
         read: Scores pairs, the given ones as well as their rivals, all in the same way.
-        subtract: Lowers a score by the lead of its rivals.
+        chance: See `subtract_lead`.
+        weight: See `subtract_lead`.
     """
     rivals = {
         pair: [Pair(pair.premise, rival) for rival in found]
@@ -98,6 +99,6 @@ async def hold_leads(
         if pair not in rivals:
             return score
         leads = [known[rival] for rival in rivals[pair]]
-        return rescore(score, subtract(score, known[pair], leads))
+        return rescore(score, subtract_lead(score, known[pair], leads, chance, weight))
 
     return [lower(score, pair) for score, pair in zip(scores, pairs, strict=True)]
