@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,6 +70,8 @@ def at_terminal(folder: Path, arguments: Sequence[str], *typed: tuple[str, str])
         if left and text.rstrip("\r\n").endswith(left[0][0]):
             keys = left.pop(0)[1]
             if keys == "^C":  # it is no controlling terminal, which would send this by itself
+                # Python misses a signal that comes between the prompt and the read behind it.
+                time.sleep(0.5)
                 process.send_signal(signal.SIGINT)
             else:
                 os.write(ours, f"{keys}\n".encode())
