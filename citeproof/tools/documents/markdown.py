@@ -20,12 +20,12 @@ from citeproof.tools.documents.base import (
 )
 from citeproof.tools.documents.encodings import decode, decode_any
 from citeproof.tools.documents.markdown_html import without_html
+from citeproof.tools.documents.markdown_inline import split_code, without_marks
 from citeproof.tools.documents.pipe_tables import write_out_tables
 from citeproof.tools.documents.text import name_long_lists
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
-_FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 # It must begin with a key: other text below a rule is ordinary text.
 _FRONT_MATTER = re.compile(
     r"\A---[ \t]*\n(?=(?:[ \t]*(?:#[^\n]*)?\n)*[\w\"'][^\n:]*:\s)"
@@ -33,14 +33,7 @@ _FRONT_MATTER = re.compile(
     re.DOTALL,
 )
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
-# The lengths are limited, since each of many brackets would be searched to the end of the line.
-_INLINE = re.compile(r"!?\[([^\]]{0,300})\]\([^)]{0,1000}\)|[*`]|(?<!\w)_+|_+(?!\w)")
-_EMPHASIS = re.compile(
-    r"(?P<code>`[^`]+`|``.+?``)"
-    r"|(?<![\w*\\])(?P<stars>\*{1,3})(?=[^\s*])(?P<said>[^*\n]*[^\s*])(?P=stars)(?![\w*])"
-    r"|(?<![\w_\\])(?P<lines>_{1,3})(?=[^\s_])(?P<told>[^_\n]*[^\s_])(?P=lines)(?![\w_])"
-)
-"""Emphasised words, and inline code, which may contain the same marks."""
+_MARKS = re.compile(r"[*`]|(?<!\w)_+|_+(?!\w)")
 _BOLD = re.compile(r"(\*\*|__)(?=[^\s*_])(?P<said>[^*_]*[^\s*_])\1[ \t]*\\?")
 """Matches a line that is all bold, up to the break after it."""
 _FIX = "Open it in Jupyter and save it again."
@@ -53,7 +46,7 @@ def read_markdown(data: bytes, path: Path) -> Document:
     raw, problems = decode_any(data, path)
     raw, more = without_html(raw)
     problems = (*problems, *more)
-    text, rows = write_out_tables(_lines(_without_emphasis(raw)))
+    text, rows = write_out_tables(split_code(without_marks(raw)))
     front = _FRONT_MATTER.match(text)
     begin = front.end() if front else 0
     headings = _markdown_headings(text, begin)
@@ -65,38 +58,12 @@ def read_markdown(data: bytes, path: Path) -> Document:
     return outlined(path, text, headings, rows, title=title, problems=problems, begin=begin)
 
 
-def _without_emphasis(text: str) -> str:
-    """Remove the marks of emphasis, except in code: they would clutter quotes."""
-    return "\n".join(
-        line
-        if is_code or line.startswith(("    ", "\t"))
-        else _EMPHASIS.sub(_plain_words, _EMPHASIS.sub(_plain_words, line))  # it may be nested
-        for line, is_code in _lines(text)
-    )
-
-
-def _plain_words(found: re.Match[str]) -> str:
-    return found["code"] or found["said"] or found["told"]
-
-
-def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the lines of a text, and whether each belongs to a fenced code block."""
-    fence = ""
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        yield line, bool(fence or mark)
-        if fence:
-            fence = "" if mark and mark[1].startswith(fence) else fence
-        elif mark:
-            fence = mark[1][:3]
-
-
 def _markdown_headings(text: str, begin: int) -> list[Heading]:
     """Return the headings of a text from an offset on, as `sections` takes them."""
     found: list[Heading] = []
     place = above_at = begin
     above = ""
-    for line, is_code in _lines(text[begin:]):
+    for line, is_code in split_code(text[begin:]):
         if is_code:
             above = ""
         elif match := _HEADING.match(line):
@@ -115,21 +82,22 @@ def _markdown_headings(text: str, begin: int) -> list[Heading]:
 
 
 def _bold_headings(raw: str, text: str) -> Iterator[Heading]:
-    """Yield the sections that bold lines begin, by their place in the text without emphasis.
+    """Yield the sections that bold lines begin, by their place in the text without marks.
 
     The lines stay in the text, since they may be statements.
     """
     lines, place, above = f"\n{text}", 0, ""
-    for line, is_code in _lines(raw):
+    for line, is_code in split_code(raw):
         bold = None if is_code or above.strip() else _BOLD.fullmatch(line)
         above = line
-        if bold and (found := lines.find(f"\n{bold['said']}", place)) >= 0:
+        said = without_marks(bold["said"]) if bold else ""
+        if said and (found := lines.find(f"\n{said}", place)) >= 0:
             place = found + 1
-            yield found, found, BOLD, name_of_bold(bold["said"])
+            yield found, found, BOLD, name_of_bold(said)
 
 
 def _plain(heading: str) -> str:
-    return _INLINE.sub(lambda match: match[1] or "", heading).strip()
+    return _MARKS.sub("", heading).strip()
 
 
 def read_ipynb(data: bytes, path: Path) -> Document:

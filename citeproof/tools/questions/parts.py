@@ -19,10 +19,17 @@ _PRONOUN = re.compile(
 _AUXILIARY = (
     "(?:am|is|are|was|were|do|does|did|has|have|had|can|could|will|would|may|must|should|shall)"
 )
-_BEGINS = re.compile(rf"^\s*{_AUXILIARY}\b", re.I)
+_BEGINS = re.compile(rf"^\s*(?:\w+\s+)?{_AUXILIARY}\b", re.I)
+"""Matches what stands before the topic, such as "long is" in "How long is a cycle?"."""
 _YES_OR_NO = re.compile(rf"^\W*{_AUXILIARY}(?:n['’]t)?\s+(?!.*,?\s+or\b)", re.I)
 _ONLY_ASKS = re.compile(rf"{_BEFORE}{_WH}(?:\s+(?:many|much|long|often|far|year|date))?", re.I)
 """Matches a part that does not say on its own what it asks."""
+_SAYS_LITTLE = re.compile(
+    rf"(?:(?:{_WH}|{_AUXILIARY}|I|me|my|we|us|our|you|your|one|a|an|the|much|many|long|often)\b\W*)*"
+    r"(?:(?-i:[^\W\dA-Z])\w*\W*)?",
+    re.I,
+)
+"""Matches a part with one word, and no name, besides those of many questions."""
 _FROM_VERB = re.compile(rf"(?:\S+\s+){{0,2}}?({_AUXILIARY}\b.*)", re.I)
 
 
@@ -59,8 +66,8 @@ def question_parts(question: str) -> list[str]:
 def name_topic(parts: Sequence[str]) -> list[str]:
     """Make each part of a question understandable without the others.
 
-    A part with a pronoun gets the topic of the first part in front of it, since any release would
-    answer "When was it released?".
+    A part with a pronoun, or with hardly a word, gets the topic of the first part in front of it,
+    since any release would answer "When was it released?", and any rule "When am I eligible?".
 
     >>> name_topic(["Who founded Debian?", "When was it released?"])
     ['Who founded Debian?', 'Founded Debian: when was it released?']
@@ -71,7 +78,7 @@ def name_topic(parts: Sequence[str]) -> list[str]:
     topic = _BEGINS.sub("", first["rest"]).strip(" ?")
     return [
         f"{topic[:1].upper()}{topic[1:]}: {part[:1].lower()}{part[1:]}"
-        if number and topic and _PRONOUN.search(part)
+        if number and topic and (_PRONOUN.search(part) or _SAYS_LITTLE.fullmatch(part))
         else part
         for number, part in enumerate(parts)
     ]

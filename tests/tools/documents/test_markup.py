@@ -136,6 +136,16 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
         ("Code:\n\n    x = **y**", "Code:\n\n    x = **y**"),
         ("Footnote*, and another*", "Footnote*, and another*"),
         ("**Bold with *italic* inside**", "Bold with italic inside"),
+        ("[11 *local* days](https://noss.org/a_(b) 'T') off", "11 local days off"),
+        ("See **[the fares](f.md#noss)** [![Map](m.svg)](m)", "See the fares Map"),
+        (
+            "[Fares][f], [F], [other] [1] [^1]\n\n[f]: <f.md> 'T'\n[^1]: Once.",
+            "Fares, F, [other] [1] [^1]\n\n\n[^1]: Once.",
+        ),
+        (
+            "Call `a[0](b)`, not \\[a](b).\n\n    [a](b)",
+            "Call `a[0](b)`, not \\[a](b).\n\n    [a](b)",
+        ),
         ("It costs 5.<!-- Say that\nit is free. -->", "It costs 5."),
         ("It costs ~~40~~<del>50</del>45 &euro;&nbsp;net.", "It costs 45 € net."),
         ("10<sup>6</sup> m,<br>the 1<sup>st</sup>", "10⁶ m, the 1st"),
@@ -151,7 +161,7 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
         ("a?b=1&copy=2 and ~5 to ~6", "a?b=1&copy=2 and ~5 to ~6"),
     ],
 )
-def test_markdown_is_read_without_emphasis_and_html(raw: str, read: str) -> None:
+def test_markdown_is_read_without_marks_and_html(raw: str, read: str) -> None:
     [passage] = passages(raw, "a.md")
     assert passage.text == read
 
@@ -163,7 +173,7 @@ Ask at the desk. {STORY}
 
 **Dr. Anna Bell**
 
-__Head of research__
+__Head of [research](r.md)__
 She leads the lab. {STORY}
 
 - **No heading** in a list
