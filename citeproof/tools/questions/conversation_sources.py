@@ -12,14 +12,15 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 
+from citeproof.state.documents import as_passage
+from citeproof.text import whole
 from citeproof.tools.checking.check import check
 from citeproof.tools.documents.base import Document as Source
-from citeproof.tools.documents.base import Part, whole
+from citeproof.tools.documents.base import Part
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.retrieval import Retriever, from_passages
 from citeproof.tools.retrieval.both import Both
-from citeproof.tools.retrieval.langchain import as_passage
 from citeproof.types import Answer, CheckReport, Passage
 
 _PASSAGE_WORDS = 100

@@ -9,9 +9,9 @@ from langchain_core.documents import Document
 from pydantic import ValidationError
 
 from citeproof.errors import InputError
-from citeproof.tools.documents.base import whole
+from citeproof.state.documents import to_passage
+from citeproof.text import whole
 from citeproof.tools.retrieval import Retriever, from_passages
-from citeproof.tools.retrieval.langchain import to_passage
 from citeproof.types import Passage
 
 LONGEST_QUESTION = 20_000

@@ -33,6 +33,9 @@ _ASKS_SEVERAL = re.compile(
     r"|what (?:does|did) .{2,60} (?:include|contain|consist of|cover|comprise|need|require)\b)",
     re.IGNORECASE,
 )
+_ASKS_WHO = re.compile(r"(?:(?:by|for|from|of|to|with)\s+)?who(?:m|se)?\b", re.IGNORECASE)
+_ANY_OF_US = re.compile(r"\b(?:you|your|we|us|our)\b", re.IGNORECASE)
+_SIGN = re.compile(r"[\"“`'‘]([^\w\s]{1,5})[\"”`'’]")
 _NAMES_ALTERNATIVES = re.compile(r"\bor\b", re.IGNORECASE)
 
 
@@ -77,10 +80,26 @@ def asks_why(question: str) -> bool:
 def repeats_question(sentence: str, question: str) -> bool:
     """Whether a sentence says no more than the question.
 
-    A yes/no question, and one that names alternatives, may be answered in its own words. A step
-    with a single word of its own is one such as "Open GnuCash."
+    A yes/no question, and one that names alternatives, may be answered in its own words; "who" by
+    "you" and "we", and any question by a sign in quotation marks. A step with a single word of its
+    own is one such as "Open GnuCash."
+
+    >>> repeats_question("The user owns the content.", "Who owns the content of a user?")
+    True
+    >>> repeats_question("You own the content.", "Who owns the content of a user?")
+    False
+    >>> repeats_question('The sign that negates a pattern is "!".', "Which sign negates a pattern?")
+    False
     """
     if asks_yes_or_no(question) or _NAMES_ALTERNATIVES.search(question):
+        return False
+    if (
+        _ASKS_WHO.match(question)
+        and _ANY_OF_US.search(sentence)
+        and not _ANY_OF_US.search(question)
+    ):
+        return False
+    if any(sign not in question for sign in _SIGN.findall(sentence)):
         return False
     asked = question[max((span.start for span in split(question)), default=0) :]
     least = 2 if _ASKS_HOW.match(question) else 1
