@@ -9,6 +9,7 @@ case as its document and a vector of its own.
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from citeproof.cases import Case, Entry, ImportReport, Snippet, check_namespace
-from citeproof.errors import InputError, SettingsError, StoreError
+from citeproof.errors import InputError, SettingsError
 from citeproof.memory.opening import open_store
 from citeproof.memory.store import Store
 from citeproof.runtime.background import in_thread
@@ -61,7 +62,6 @@ class Bank:
 
         The first write creates it. Without embeddings it can only be read and exported.
         """
-        check_namespace(namespace)
         store = open_store(settings, "bank")
         return cls(store, f"{settings.collection}-bank", embeddings, namespace)
 
@@ -109,8 +109,12 @@ class Bank:
         where: list[dict[str, Any]] = [mine, {"kind": kind}, {"form": form}]
         if kind == "planning":
             where.append({"planned": True})
-        got = self._query(vectors[kind], rank, {"$and": where})
-        if not got or not got["ids"][0]:
+        with self._read(known=True) as (held,):
+            if held is None:
+                return None
+            self._store.check_embedder(held, self._embedder)
+            got = self._store.nearest(held, [vectors[kind]], rank, where={"$and": where})
+        if not got["ids"][0]:
             return None
         data = got["metadatas"][0][-1]
         return Snippet(
@@ -256,36 +260,23 @@ class Bank:
         with self._read() as (held,):
             got = held.get(where=where) if held else {"documents": [], "metadatas": []}
             embedder = held.metadata["embedder"] if held else ""
-        cases: dict[str, dict[Kind, Any]] = {}
-        texts = {}
-        for text, data in zip(got["documents"], got["metadatas"], strict=True):
-            cases.setdefault(data["case"], {})[data["kind"]] = data
-            texts[data["case"]] = text
+        rationales: defaultdict[str, dict[Kind, str]] = defaultdict(dict)
+        for data in got["metadatas"]:
+            if data["rationale"]:
+                rationales[data["case"]][data["kind"]] = data["rationale"]
         found = [
             Entry(
-                id=key,
-                namespace=kinds["generation"]["namespace"],
-                case=Case.model_validate_json(texts[key]),
-                rationales={k: data["rationale"] for k, data in kinds.items() if data["rationale"]},
-                created=_moment(kinds["generation"]),
+                id=data["case"],
+                namespace=data["namespace"],
+                case=Case.model_validate_json(text),
+                rationales=rationales[data["case"]],
+                created=_moment(data),
                 embedder=embedder,
             )
-            for key, kinds in cases.items()
-            if "generation" in kinds
+            for text, data in zip(got["documents"], got["metadatas"], strict=True)
+            if data["kind"] == "generation"
         ]
         return sorted(found, key=lambda entry: (entry.created, entry.id))
-
-    def _query(self, vector: Any, rank: int, where: dict[str, Any], known: bool = True) -> Any:
-        try:
-            with self._read(known=known) as (held,):
-                if not held:
-                    return None
-                self._store.check_embedder(held, self._embedder)
-                return self._store.nearest(held, [vector], rank, where=where)
-        except StoreError as error:
-            if not known or type(error.__cause__).__name__ != "NotFoundError":
-                raise
-            return self._query(vector, rank, where, known=False)  # another process replaced it
 
     def _read(self, *, known: bool = False) -> AbstractContextManager[list[Any]]:
         return self._store.reading("reading the memory bank", self._name, known=known)

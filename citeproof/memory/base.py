@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -61,21 +61,21 @@ class PassageStore(Protocol):
         approximate number of passages to come, if known.
         """
 
-    def together(self) -> AbstractContextManager[object]:
-        """Group changes of one or more documents; readers see them as one where possible."""
+    def write(self, changes: Iterable[Change], embedder: str) -> None:
+        """Write changes whose vectors are from this embedding model.
 
-    def write(self, change: Change, embedder: str) -> None:
-        """Write a change whose vectors are from this embedding model."""
+        Readers see them as one where possible. An error in the iterable ends the writing.
+        """
 
     def embedder(self) -> str | None:
         """Return the name of the vectors' model, "" for no model; None if there is no index."""
 
     def marks(
-        self, names: Sequence[str] | None = None, *, hashes: Sequence[str] | None = None
+        self, names: list[str] | None = None, *, hashes: list[str] | None = None
     ) -> dict[str, Mark]:
         """Return the marks of existing documents: of all, or those with these names or hashes."""
 
-    def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
+    def held(self, ids: list[str]) -> dict[str, tuple[str, Passage]]:
         """Return passages by id in the given order, each with its document."""
 
     def passages(

@@ -7,7 +7,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import islice, repeat
 from typing import Any
 
@@ -57,55 +57,46 @@ class ChromaPassages:
         ):
             yield written
 
-    def together(self) -> AbstractContextManager[object]:
-        """Do nothing: readers see each change, and the marks say which documents are complete."""
-        return nullcontext()
-
-    def write(self, change: Change, embedder: str) -> None:
-        """Write a change; its documents are complete once its last marks are written."""
-        ids = [passage.id for _, passage in change.rows]
-        with self._store.writing("writing the index", self._embedders(embedder)) as (own, marks):
-            revision = int(own.metadata.get("revision", 0)) + 1
-            self._mark(marks, change.begun, revision)
-            found = _of_documents(own, change.emptied, [])
-            held = (key for _, got in found for key in got["ids"])
-            self._store.write(own, "delete", [key for key in held if key not in change.kept])
-            self._store.write(
-                own,
-                "upsert",
-                ids,
-                documents=[passage.text for _, passage in change.rows],
-                metadatas=[_metadata(*row) for row in change.rows],
-                embeddings=change.vectors,
-            )
-            if change.ended is not None:
-                self._mark(marks, change.ended, revision)
-                own.modify(metadata={**own.metadata, "revision": revision})
-                self._current_words(own, marks)
+    def write(self, changes: Iterable[Change], embedder: str) -> None:
+        """Write changes one by one; the marks tell readers which documents are complete."""
+        task, embedders = "writing the index", self._embedders(embedder)
+        for change in changes:
+            with self._store.writing(task, embedders) as (own, marks):
+                revision = int(own.metadata.get("revision", 0)) + 1
+                self._mark(marks, change.begun, revision)
+                found = _of_documents(own, change.emptied, [])
+                held = (key for _, got in found for key in got["ids"])
+                self._store.write(own, "delete", [key for key in held if key not in change.kept])
+                self._store.write(
+                    own,
+                    "upsert",
+                    [passage.id for _, passage in change.rows],
+                    documents=[passage.text for _, passage in change.rows],
+                    metadatas=[_metadata(*row) for row in change.rows],
+                    embeddings=change.vectors,
+                )
+                if change.ended is not None:
+                    self._mark(marks, change.ended, revision)
+                    own.modify(metadata={**own.metadata, "revision": revision})
+                    self._current_words(own, marks)
 
     def embedder(self) -> str | None:
         """Return the name of the vectors' model, "" for no model; None if there is no index."""
         with self._read() as (own, _):
             return str(own.metadata["embedder"]) if own else None
 
-    def check_embedder(self) -> None:
-        """Raise a `StoreError` if the vectors are from another embedding model."""
-        with self._read() as (own, _):
-            if own:
-                self._store.check_embedder(own, self._embedder)
-
     def marks(
-        self, names: Sequence[str] | None = None, *, hashes: Sequence[str] | None = None
+        self, names: list[str] | None = None, *, hashes: list[str] | None = None
     ) -> dict[str, Mark]:
         """Return the marks of existing documents: of all, or those with these names or hashes."""
         with self._read() as (_, marks):
             if marks and names is not None:
                 found = fetch(marks, list(map(_key, names)), "documents", "metadatas").values()
                 return {name: mark for name, mark in found if mark["hash"] != GONE}
-            wanted = {"$ne": GONE} if hashes is None else {"$in": list(hashes)}
+            wanted = {"$ne": GONE} if hashes is None else {"$in": hashes}
             return _find_marks(marks, {"hash": wanted}) if marks else {}
 
-    def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
+    def held(self, ids: list[str]) -> dict[str, tuple[str, Passage]]:
         """Return passages by id in the given order, each with its document."""
         with self._read() as (own, _):
             found = fetch(own, ids, "documents", "metadatas") if own else {}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -62,15 +62,11 @@ class Index:
     ) -> None:
         self._place = place
         self._settings = settings
-        self._embeddings = embeddings
+        self.embeddings = embeddings
+        """The embedding model; None if the index is searched by words only."""
         self._rebuild = rebuild
         self._actors = actors
         self._documents = documents or DocumentSettings()
-
-    @property
-    def embeddings(self) -> Embeddings | None:
-        """The embedding model; None if the index is searched by words only."""
-        return self._embeddings
 
     @classmethod
     def open(
@@ -95,13 +91,14 @@ class Index:
                 fix="Give one, or set `retriever.kind` to `bm25`.",
             )
         place = ChromaPassages(chroma, embeddings)
-        with ExitStack() as opened:
-            opened.callback(place.close)
-            if not rebuild and settings.kind != "bm25":
-                place.check_embedder()
-            opened.pop_all()
         more: dict[str, Any] = {"rebuild": rebuild, "actors": actors, "documents": documents}
-        return cls(place, settings, embeddings, **more)
+        index = cls(place, settings, embeddings, **more)
+        with ExitStack() as opened:
+            opened.callback(index.close)
+            if not rebuild and settings.kind != "bm25":
+                index._check_model(place.embedder())
+            opened.pop_all()
+        return index
 
     def update(
         self,
@@ -149,13 +146,12 @@ class Index:
                 fix="The old index is unchanged.",
             )
 
-        def change(update: Update) -> None:
+        with self._updating(progress, is_needed=is_needed) as update:
             if paths:  # found again: another process may have updated the index meanwhile
                 update.add_files(find(paths, follow_links=follow_links))
             if urls:
-                update.add_pages(chain(first, fetched))
-
-        return self._update(change, progress, is_needed=is_needed)
+                update.add(update.find_sources(chain(first, fetched)))
+            return update.report()
 
     def add(
         self,
@@ -206,9 +202,9 @@ class Index:
         self, sources: Sequence[Source], *, progress: Progress | None = None
     ) -> IndexReport:
         """Index documents that are neither files nor pages; for texts, use `add`."""
-        return self._update(
-            lambda update: update.add_texts(sources), progress, is_needed=bool(sources)
-        )
+        with self._updating(progress, is_needed=bool(sources)) as update:
+            update.add(sources, [source.name for source in sources])
+            return update.report()
 
     def add_import(self, given: Import, *, progress: Progress | None = None) -> IndexReport:
         """Index passages that come with vectors; for passages in memory, use `add`.
@@ -227,12 +223,9 @@ class Index:
                 f"{embedder_name(embeddings)} have {length}",
                 fix="Set `embedding.model` to the model that the vectors are from.",
             )
-        return self._update(
-            lambda update: update.add_import(given),
-            progress,
-            is_needed=bool(given.rows),
-            rows=given.rows,
-        )
+        with self._updating(progress, is_needed=bool(given.rows), rows=given.rows) as update:
+            update.add_import(given)
+            return update.report()
 
     def remove(self, names: Sequence[Path | str]) -> list[str]:
         """Remove documents: files, whole folders, pages and those below them, and texts by id.
@@ -246,7 +239,8 @@ class Index:
             InputError: A name is not in the index; nothing is removed.
         """
         chosen = match(list(map(str, names)), self._place.marks())
-        self._update(lambda update: update.drop_named(chosen), None, is_needed=bool(chosen))
+        with self._updating(None, is_needed=bool(chosen)) as update:
+            update.drop(chosen)
         return chosen
 
     def documents(self) -> list[IndexedDocument]:
@@ -259,7 +253,7 @@ class Index:
 
     def get(self, ids: Sequence[str]) -> list[Passage]:
         """Return the passages with these ids, in this order; unknown ids are skipped."""
-        return [passage for _, passage in self._place.held(ids).values()]
+        return [passage for _, passage in self._place.held(list(ids)).values()]
 
     def document(self, name: str) -> list[Passage]:
         """Return a document's passages in order, by its path or source; none if it is unknown."""
@@ -290,50 +284,47 @@ class Index:
         """Release the store."""
         self._place.close()
 
-    def _update(
-        self,
-        change: Callable[[Update], object],
-        progress: Progress | None,
-        *,
-        is_needed: bool,
-        rows: int = 0,
-    ) -> IndexReport:
-        """Lock the index and change it; without documents no index is created."""
+    @contextmanager
+    def _updating(
+        self, progress: Progress | None, *, is_needed: bool, rows: int = 0
+    ) -> Iterator[Update]:
+        """Lock the index for one update; without documents no index is created."""
         told, place = progress or (lambda step: None), self._place
         with ExitStack() as held:
             if is_needed or self.count():
                 turn = place.updating(rebuild=self._rebuild, rows=rows)
                 place = held.enter_context(turn)
-            given = (self._embeddings, self._settings, told, self._actors, self._documents)
-            update = Update(place, *given)
-            change(update)
-            report = update.report()
+            given = (self.embeddings, self._settings, told, self._actors, self._documents)
+            yield Update(place, *given)
         self._rebuild = False
-        return report
 
     def _vectors(self, queries: Sequence[str]) -> list[list[float]] | None:
         """Return the queries' vectors; None, without loading a model, if there is no index."""
         if (embedder := self._place.embedder()) is None:
             return None
-        if self._embeddings is None or not embedder:
+        if self.embeddings is None or not embedder:
             raise SettingsError(
                 "The index was built or opened without an embedding model",
                 fix="Search it with the kind `bm25`, or give a model and rebuild the index: "
                 "citeproof index --rebuild PATH.",
             )
+        self._check_model(embedder)
+        return embed_queries(self.embeddings, queries)
+
+    def _check_model(self, held: str | None) -> None:
         fix = (
             "Set `embedding.model` to that model, or rebuild the index: citeproof index --rebuild; "
             "in PostgreSQL, index under another `chroma.collection`."
         )
-        check_model("The index", embedder, embedder_name(self._embeddings), fix)
-        return embed_queries(self._embeddings, queries)
+        if held is not None:
+            check_model("The index", held, embedder_name(self.embeddings), fix)
 
     def _need_embeddings(self) -> Embeddings:
         is_of_words = self._settings.kind == "bm25" and not self._place.needs_vectors
-        if self._embeddings is None or is_of_words:
+        if self.embeddings is None or is_of_words:
             raise SettingsError(
                 "Vectors cannot be indexed without an embedding model",
                 why="questions could not be compared with them",
                 fix="Set `embedding.model` to the model that they are from.",
             )
-        return self._embeddings
+        return self.embeddings

@@ -30,7 +30,7 @@ from citeproof.tools.retrieval.search_pool import searchable
 from citeproof.tools.web import Fetched
 from citeproof.types import Passage
 
-_VERSION = "10"
+_VERSION = "11"
 """Increased when readers or cutting change, so that all documents are indexed again."""
 _FIRST, _BATCH = 64, 500
 """Passages embedded and stored per batch: few at first, for an early estimate of the speed; more
@@ -54,6 +54,8 @@ class Step(NamedTuple):
 Progress = Callable[[Step], None]
 _Read = tuple[Sequence[str], list[Passage]]
 """The problems of a document, and its passages."""
+_Row = tuple[str, Passage, Any]
+"""A document's name, and one of its passages with its vector, or None if it is not known yet."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class Update:
     """Documents marked as not read yet."""
     _gone: set[str] = field(default_factory=set)
     """Files that no longer exist, and will be removed."""
-    _batch: int = _FIRST
+    _batch: int = field(default_factory=lambda: min(_FIRST, _BATCH))
     _done: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     """The report so far."""
 
@@ -145,15 +147,28 @@ class Update:
         why = "a link that leads out of its folder"
         self._done["left_out"] += [(str(link), why) for link in found.links]
 
-    def add_pages(self, pages: Iterable[Fetched]) -> None:
-        """Synchronise the index with web pages, and remove those that no longer exist."""
-        self._look_up(None)
-        self._add(filter(None, map(self._to_source, pages)))
-
-    def add_texts(self, sources: Sequence[Source]) -> None:
-        """Index texts that are new or have changed."""
-        self._look_up([source.name for source in sources])
+    def add(self, sources: Iterable[Source], names: list[str] | None = None) -> None:
+        """Index documents that are new or have changed; `names` are theirs, if known."""
+        self._look_up(names)
         self._add(sources)
+
+    def find_sources(self, pages: Iterable[Fetched]) -> Iterator[Source]:
+        """Yield the web pages to index, remove those that no longer exist, and report the rest."""
+        for page in pages:
+            if page.state == "read":
+                yield named_source(
+                    page.url, page.data, "url", page.ending, self.documents, notes=page.validators
+                )
+                continue
+            if page.state == "unchanged":
+                self._done["unchanged"].append(page.url)
+            elif page.state == "left out":
+                self._done["left_out"].append((page.url, page.why))
+            elif page.state == "gone" and page.url in self._there:
+                self.drop([page.url])
+            else:
+                self._done["errors"].append((page.url, page.why))
+            self.progress(Step(page.url, "done"))
 
     def add_import(self, given: Import) -> None:
         """Index passages that come with vectors, replacing an earlier import of this name."""
@@ -161,25 +176,21 @@ class Update:
         self._add(given.read())
         self.drop(sorted(old - set(given.pieces)))
 
-    def drop(self, names: Sequence[str]) -> None:
+    def drop(self, names: list[str]) -> None:
         """Remove documents, whether or not they still exist outside the index."""
         if names:
+            self._look_up(names)
             there = [name for name in names if name in self._there]
             self._write_marks({name: {"hash": GONE} for name in names}, emptied=there)
             self._done["removed"] += there
             self._there |= dict.fromkeys(names, GONE)
-
-    def drop_named(self, names: Sequence[str]) -> None:
-        """Look up documents by name, and remove them."""
-        self._look_up(names)
-        self.drop(names)
 
     def report(self) -> IndexReport:
         """Return the report of the update."""
         done = {name: tuple(own) for name, own in self._done.items()}
         return IndexReport(passages=self.place.count(of_whole=True), **done)
 
-    def _look_up(self, names: Sequence[str] | None) -> dict[str, Mark]:
+    def _look_up(self, names: list[str] | None) -> dict[str, Mark]:
         """Return the marks of documents, and note their hashes."""
         held = self.place.marks(names)
         self._there |= {n: mark["hash"] for n, mark in held.items() if mark["hash"] != WAITING}
@@ -189,7 +200,7 @@ class Update:
         self, marks: Mapping[str, Mark], *, emptied: Sequence[str] = (), last: bool = True
     ) -> None:
         change = Change(begun=marks, emptied=emptied, ended={} if last else None)
-        self.place.write(change, self._embedder)
+        self.place.write([change], self._embedder)
 
     def _find_moved(self, documents: Sequence[_Document]) -> None:
         """Note for each new file the path of a missing one with the same content, if any."""
@@ -201,27 +212,9 @@ class Update:
                 if mark["origin"] == "file" and is_gone:
                     gone[mark["hash"]].append(old)
             for one in new:
-                one.moved_from = gone[one.hash].pop(0) if gone[one.hash] else ""
-                if one.moved_from:
+                if gone[one.hash]:
+                    one.moved_from = gone[one.hash].pop(0)
                     self._there[one.moved_from] = one.hash
-
-    def _to_source(self, page: Fetched) -> Source | None:
-        """Return the page as a source to index; if there is none, the report says why."""
-        done = self._done
-        if page.state == "read":
-            return named_source(
-                page.url, page.data, "url", page.ending, self.documents, notes=page.validators
-            )
-        if page.state == "unchanged":
-            done["unchanged"].append(page.url)
-        elif page.state == "left out":
-            done["left_out"].append((page.url, page.why))
-        elif page.state == "gone" and page.url in self._there:
-            self.drop([page.url])
-        else:
-            done["errors"].append((page.url, page.why))
-        self.progress(Step(page.url, "done"))
-        return None
 
     def _digest(self, source: Source, data: bytes) -> str:
         kind = source.kind
@@ -236,7 +229,7 @@ class Update:
         late: list[tuple[_Document, str]] = []
         for one in self._read(sources):
             waiting.append(one)
-            if sum(len(one.passages) for one in waiting) >= min(self._batch, _BATCH):
+            if sum(len(one.passages) for one in waiting) >= self._batch:
                 late += self._write(waiting)
                 waiting = []
         late += self._write(waiting)
@@ -303,72 +296,68 @@ class Update:
         accepted, refused = _sort_out(documents, owners)
         if not accepted:
             return refused
-        moved = {one.moved_from: one.name for one in accepted if one.moved_from}
-        vectors = {
-            searchable(passage): vector
-            for old in (moved if self._embedder else ())
-            for passage, vector in self.place.passages(old, with_vectors=True)
-        }
-        for one in accepted:
-            if one.source.vectors is not None:
-                vectors |= zip(map(searchable, one.passages), one.source.vectors, strict=True)
         rows = [
-            (one.name, passage)
+            (one.name, passage, vector)
             for one in accepted
-            for passage in one.passages
+            for passage, vector in zip(one.passages, self._known_vectors(one), strict=True)
             if one.source.vectors is not None or held.get(passage.id) != (one.name, passage)
         ]
-        with self.place.together():
-            self._store(accepted, rows, vectors, {old: {"hash": GONE} for old in moved})
+        moved = [one.moved_from for one in accepted if one.moved_from]
+        begun = {one.name: _mark(one.source, "") for one in accepted}
+        begun |= {old: {"hash": GONE} for old in moved}
+        self.place.write(self._changes(accepted, rows, begun), self._embedder)
         for one in accepted:
-            kind = "updated" if one.name in self._there else "added"
-            self._done["moved" if one.moved_from else kind].append(
-                (one.moved_from, one.name) if one.moved_from else one.name
-            )
+            if one.moved_from:
+                self._done["moved"].append((one.moved_from, one.name))
+            else:
+                self._done["updated" if one.name in self._there else "added"].append(one.name)
             self._there[one.name] = one.hash
-        self._there |= dict.fromkeys(moved, GONE)
-        for one in accepted:
             self.progress(Step(one.name, "done", len(one.passages), len(one.passages)))
+        self._there |= dict.fromkeys(moved, GONE)
         return refused
 
-    def _store(
-        self,
-        documents: Sequence[_Document],
-        rows: Sequence[tuple[str, Passage]],
-        vectors: Mapping[str, Any],
-        moved: Mapping[str, Mark],
-    ) -> None:
-        """Embed and store these rows of documents in batches, then mark all as complete."""
+    def _known_vectors(self, one: _Document) -> Sequence[Any]:
+        """Return a vector for each passage, or None where it has to be computed."""
+        if one.source.vectors is not None:
+            return list(one.source.vectors)
+        if not one.moved_from or not self._embedder:
+            return [None] * len(one.passages)
+        held = self.place.passages(one.moved_from, with_vectors=True)
+        known = {searchable(passage): vector for passage, vector in held}
+        return [known.get(searchable(passage)) for passage in one.passages]
+
+    def _changes(
+        self, documents: Sequence[_Document], rows: Sequence[_Row], begun: Mapping[str, Mark]
+    ) -> Iterator[Change]:
+        """Embed these rows of documents in batches; the last change marks all as complete."""
         counts = {one.name: len(one.passages) for one in documents}
-        left = Counter(name for name, _ in rows)
+        left = Counter(name for name, *_ in rows)
         kept = {passage.id for one in documents for passage in one.passages}
-        begun = {**{one.name: _mark(one.source, "") for one in documents}, **moved}
         emptied = [name for name in begun if name in self._there]
         place, is_last = 0, False
         while not is_last:
-            some = rows[place : place + min(self._batch, _BATCH)]
+            some = rows[place : place + self._batch]
             place += len(some)
             is_last = place >= len(rows)
             self._batch = min(2 * self._batch, _BATCH)
-            embedded = self._embed([passage for _, passage in some], vectors)
+            vectors = self._embed(some)
             about = {"indexed": time.time(), "cut": how_cut(self.settings)}
             ended = {
                 one.name: {**_mark(one.source, one.hash), "passages": counts[one.name], **about}
                 for one in documents
             }
-            change = Change(begun, emptied, kept, some, embedded, ended if is_last else None)
-            self.place.write(change, self._embedder)
+            pairs = [(name, passage) for name, passage, _ in some]
+            yield Change(begun, emptied, kept, pairs, vectors, ended if is_last else None)
             begun, emptied = {}, []
-            left -= (stored := Counter(name for name, _ in some))
+            left -= (stored := Counter(name for name, _ in pairs))
             for name in () if is_last else stored:
                 self.progress(Step(name, "storing", counts[name] - left[name], counts[name]))
 
-    def _embed(self, passages: Sequence[Passage], known: Mapping[str, Any]) -> list[Any] | None:
-        """Return the vectors of passages; `known` has some of them by text."""
+    def _embed(self, rows: Sequence[_Row]) -> list[Any] | None:
+        """Return a vector for each row; None if the index has words only."""
         if not self._embedder:
             return None
-        texts = list(map(searchable, passages))
-        new = [text for text in texts if text not in known]
+        new = [searchable(passage) for _, passage, vector in rows if vector is None]
         if new and self.embeddings is None:
             raise StoreError(
                 "The index cannot be changed without its embedding model",
@@ -377,7 +366,7 @@ class Update:
             )
         fix = "What has been indexed so far is kept; run it again to continue."
         vectors = iter(embed_texts(self.embeddings, new, fix=fix) if self.embeddings else [])
-        return [known[text] if text in known else next(vectors) for text in texts]
+        return [next(vectors) if vector is None else vector for *_, vector in rows]
 
 
 def how_cut(settings: RetrieverSettings) -> str:

@@ -68,7 +68,9 @@ class FolderLock:
         """
         from filelock import ReadWriteLock, Timeout
 
-        self._mend()
+        # A lock file that is no database cannot be locked, and contains nothing of value.
+        if self._file.is_file() and self._file.read_bytes()[: len(_SQLITE)] not in (b"", _SQLITE):
+            self._file.unlink(missing_ok=True)
         # One object excludes other processes but not other threads, so each holder has its own.
         with closing(ReadWriteLock(self._file, is_singleton=False)) as lock:
             acquire = lock.acquire_read if mode == "read" else lock.acquire_write
@@ -86,13 +88,6 @@ class FolderLock:
                 yield
         if any(self._read_notes("waiting-*")):
             time.sleep(_GIVE_WAY)
-
-    def _mend(self) -> None:
-        """Remove a lock file that cannot be locked; it contains nothing of value."""
-        if self._file.is_file() and self._file.stat().st_size:
-            with self._file.open("rb") as file:
-                if file.read(len(_SQLITE)) != _SQLITE:
-                    self._file.unlink(missing_ok=True)
 
     @contextmanager
     def _note(self, task: str, kind: str = "") -> Iterator[None]:
@@ -125,31 +120,28 @@ def server_lock(client: Any, name: str, task: str) -> Iterator[None]:
         StoreError: The lock was not free for `PATIENCE` seconds.
     """
     mine = {**_describe_process(task), "token": uuid.uuid4().hex, "beat": ""}
-    seen: dict[str, float] = {}
-    dead: set[str] = set()
-    others: list[dict[str, Any]] = []
+    holder: dict[str, Any] = {}
+    since = 0.0
 
     def take() -> Any:
+        nonlocal holder, since
         held = client.get_or_create_collection(name, metadata=mine, embedding_function=None)
-        holder = dict(held.metadata or {})
-        if holder.get("token") == mine["token"]:
+        found = dict(held.metadata or {})
+        if found.get("token") == mine["token"]:
             return held
-        others[:] = [holder]
-        key = f"{holder}"
-        since = seen.setdefault(key, time.monotonic())
-        if key in dead or time.monotonic() - since > _SILENCE:
-            _log.warning("%s has died.", _describe(others))
+        if found != holder:  # another one, or its next heartbeat
+            holder, since = found, time.monotonic()
+        elif not _is_alive(holder) or time.monotonic() - since > _SILENCE:
+            _log.warning("%s has died.", _describe([holder]))
             _release(client, held)
-        elif _is_alive(holder):
-            time.sleep(_GIVE_WAY)
-        else:  # if it has just released the lock, the next look finds another
-            dead.add(key)
+            return None
+        time.sleep(_GIVE_WAY)  # a holder that just released the lock may seem dead
         return None
 
     _mine.add(mine["token"])
     ended, held = threading.Event(), None
     try:
-        held = _wait(f"The collection {name!r}", take, lambda: others)
+        held = _wait(f"The collection {name!r}", take, lambda: [holder])
         threading.Thread(target=_beat, args=(held, ended), daemon=True).start()
         yield
     finally:

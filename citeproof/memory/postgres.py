@@ -6,11 +6,10 @@ new document, even if a writer dies. Needs PostgreSQL 14 or later with the exten
 
 from __future__ import annotations
 
-import copy
 import json
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -105,12 +104,12 @@ class PostgresPassages:
     def __init__(self, url: str, embeddings: Embeddings, collection: str = "passages") -> None:
         what = "A PostgreSQL index needs packages of its own"
         with MissingExtraError.unless_installed("postgres", what):
-            from psycopg.sql import SQL, Identifier, Literal
+            from psycopg.sql import SQL, Identifier
             from psycopg_pool import ConnectionPool
         parts = urlsplit(url)
         self._where = f"{parts.hostname or 'this machine'}{parts.path}"
         self._embeddings = embeddings
-        self._sql, self._literal = SQL, Literal
+        self._sql = SQL
         by = ("by_hash", "by_document", "by_words", "by_vector")
         is_inner = similarity_of(embeddings) == "inner_product"
         self._names: dict[str, Any] = {
@@ -131,23 +130,21 @@ class PostgresPassages:
             open=False,
         )
         self._opening = threading.Lock()
-        self._held: Any = None
-        """The connection of the open transaction."""
         # The pool logs each attempt to connect; our error reports the outcome.
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
     @contextmanager
     def updating(self, *, rebuild: bool, rows: int = 0) -> Iterator[PostgresPassages]:
         """Hold the exclusive right to change the passages, and yield the store to write to."""
-        name, literal = embedder_name(self._embeddings), self._literal
+        name = embedder_name(self._embeddings)
         dimension = len(embed_queries(self._embeddings, ["length"])[0])
         with self._using() as connection:
             # Concurrent creation of the same table fails, even with IF NOT EXISTS.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('citeproof'))")
-            connection.execute(self._fill(_TABLES, dimension=literal(dimension)))
+            connection.execute(self._fill(_TABLES, dimension=dimension))
             if (held := self._comment(connection)) is None:
                 comment = "COMMENT ON TABLE {passages} IS {name}"
-                connection.execute(self._fill(comment, name=literal(name)))
+                connection.execute(self._fill(comment, name=name))
         fix = "Set `embedding.model` to that model, or `chroma.collection` to another name."
         check_model(f"The index {self._where}", name if held is None else held, name, fix)
         mine = [f"citeproof {self._names['passages']}"]
@@ -156,30 +153,22 @@ class PostgresPassages:
             if not turn.execute(lock, mine).fetchone()[0]:
                 _log.warning("Waiting: another process updates the index in %s.", self._where)
                 turn.execute(lock.replace("_try", ""), mine)
-            yield copy.copy(self)
+            yield self
 
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """Group changes in one transaction."""
-        with self._using() as self._held:
-            try:
-                yield
-            finally:
-                self._held = None
-
-    def write(self, change: Change, embedder: str) -> None:
-        """Write a change, in the open transaction or one of its own."""
-        rows = [
-            (one.id, name, one.model_dump_json(), searchable(one), _literal(vector))
-            for (name, one), vector in zip(change.rows, change.vectors or (), strict=True)
-        ]
-        marks = {**change.begun, **(change.ended or {})}
+    def write(self, changes: Iterable[Change], embedder: str) -> None:
+        """Write changes in one transaction."""
         with self._using() as connection, connection.cursor() as cursor:
-            named = [(name, json.dumps(dict(mark))) for name, mark in marks.items()]
-            cursor.executemany(self._fill(_MARK), named)
-            cursor.execute(self._fill(_CLEAR), [list(change.emptied), list(change.kept)])
-            cursor.executemany(self._fill(_INSERT), rows)
-            cursor.execute(self._fill(f"DELETE FROM {{documents}} WHERE {_IS_GONE}"))
+            for change in changes:
+                marks = {**change.begun, **(change.ended or {})}
+                named = [(name, json.dumps(dict(mark))) for name, mark in marks.items()]
+                rows = [
+                    (one.id, name, one.model_dump_json(), searchable(one), _literal(vector))
+                    for (name, one), vector in zip(change.rows, change.vectors or (), strict=True)
+                ]
+                cursor.executemany(self._fill(_MARK), named)
+                cursor.execute(self._fill(_CLEAR), [list(change.emptied), list(change.kept)])
+                cursor.executemany(self._fill(_INSERT), rows)
+                cursor.execute(self._fill(f"DELETE FROM {{documents}} WHERE {_IS_GONE}"))
 
     def embedder(self) -> str | None:
         """Return the name of the vectors' model; None if there is no index."""
@@ -187,16 +176,14 @@ class PostgresPassages:
             return self._comment(connection)
 
     def marks(
-        self, names: Sequence[str] | None = None, *, hashes: Sequence[str] | None = None
+        self, names: list[str] | None = None, *, hashes: list[str] | None = None
     ) -> dict[str, Mark]:
         """Return the marks of documents: of all, or those with these names or hashes."""
-        given = {"names": names, "hashes": hashes}
-        lists = {key: own if own is None else list(own) for key, own in given.items()}
-        return dict(self._all(_MARKS, lists))
+        return dict(self._all(_MARKS, {"names": names, "hashes": hashes}))
 
-    def held(self, ids: Sequence[str]) -> dict[str, tuple[str, Passage]]:
+    def held(self, ids: list[str]) -> dict[str, tuple[str, Passage]]:
         """Return passages by id in the given order, each with its document."""
-        rows = self._all(_HELD, {"ids": list(ids)})
+        rows = self._all(_HELD, {"ids": ids})
         found = {key: (name, Passage.model_validate(data)) for key, name, data in rows}
         return {key: found[key] for key in ids if key in found}
 
@@ -248,11 +235,7 @@ class PostgresPassages:
 
     @contextmanager
     def _using(self) -> Iterator[Any]:
-        """Yield the connection of the open transaction, or one for a new transaction."""
-        if self._held is not None:
-            yield self._held
-            return
-
+        """Yield a connection for one transaction."""
         import psycopg
         from psycopg_pool import PoolClosed, PoolTimeout
 

@@ -9,7 +9,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import Any, Literal
 
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_fixed
+from tenacity import (
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    retry_if_result,
+    stop_after_attempt,
+    wait_fixed,
+)
 
 from citeproof.errors import CiteproofError, StoreError
 from citeproof.files import is_full
@@ -56,8 +63,7 @@ class Store:
         """Yield these collections for one read operation, with None for missing ones.
 
         Waiting processes log the task, and after too long raise a `StoreError`. With `known`,
-        collections found before are not requested again; if one was replaced meanwhile, the cause
-        of the error is Chroma's `NotFoundError`.
+        collections found before are not requested again; only `nearest` can be called with them.
         """
         with self._errors(), self._use("read", task) as is_there:
             held = self._known if known else {}
@@ -115,35 +121,39 @@ class Store:
 
     def nearest(self, collection: Any, vectors: Sequence[Any], k: int, **options: Any) -> Any:
         """Return the results of Chroma's `query`; raise a `StoreError` if most vectors are lost."""
-        from chromadb.errors import InternalError
+        from chromadb.errors import InternalError, NotFoundError
+
+        def lacks_most(got: Any) -> bool:
+            fewest = min(map(len, got["ids"]), default=k)
+            if "where" in options or 2 * fewest >= k:
+                return False  # not counted, because counting reads every record
+            return bool(2 * fewest < min(k, collection.count()))
 
         # Seen at a server: "Error finding id" for a record that another client is writing.
         again = Retrying(
-            retry=retry_if_exception_type(InternalError),
+            retry=retry_if_exception_type(InternalError) | retry_if_result(lacks_most),
             stop=stop_after_attempt(4),
             wait=wait_fixed(0.05),
             reraise=True,
         )
-        query = {"query_embeddings": list(vectors), "n_results": k, **options}
-        got = again(collection.query, **query)
-        if "where" in options or 2 * _fewest(got, k) >= k:  # counting reads every record
-            return got
-        there = min(k, collection.count())
-        if 2 * _fewest(got, k) < there:
-            got = again(collection.query, **query)  # more may have been written meanwhile
-        if 2 * _fewest(got, k) < there:
+        try:
+            return again(collection.query, query_embeddings=list(vectors), n_results=k, **options)
+        except NotFoundError:  # another process has replaced it
+            found = self._find(collection.name.removesuffix(_NEW))
+            if found is None:
+                raise
+            self.check_embedder(found, collection.metadata["embedder"])
+            return self.nearest(found, vectors, k, **options)
+        except RetryError as error:
             # Seen: without its vector files, Chroma finds only the latest records, silently.
             told = f"The Chroma collection {collection.name!r} {self._where} is damaged"
-            raise StoreError(told, why="most of its vectors are not found", fix=self._fix)
-        return got
+            why = "most of its vectors are not found"
+            raise StoreError(told, why=why, fix=self._fix) from error
 
     def check_embedder(self, collection: Any, embedder: str) -> None:
         """Raise a `StoreError` if the vectors are from another embedding model."""
         what = f"The Chroma collection {collection.name!r} {self._where}"
         check_model(what, (collection.metadata or {}).get("embedder", ""), embedder, self._fix)
-        if (space := collection.configuration_json["hnsw"]["space"]) != self.space:
-            why = f"its vectors are compared by {space}, and those of the model by {self.space}"
-            raise StoreError(f"{what} does not fit the model", why=why, fix=self._fix)
 
     def list_names(self, start: str) -> list[str]:
         """Return the names of all collections that begin with `start`."""
@@ -277,11 +287,6 @@ def store_errors(where: str, fix: str) -> Iterator[None]:
         elif isinstance(error, OSError | sqlite3.OperationalError) and where.startswith("in "):
             fix = "Make sure that you may write there (readers write too) and that there is space."
         raise StoreError(told, why=why, fix=fix) from error
-
-
-def _fewest(got: Any, k: int) -> int:
-    """Return the smallest number of records found for any query."""
-    return min(map(len, got["ids"]), default=k)
 
 
 def _is_nearly_full(where: str) -> bool:

@@ -74,7 +74,7 @@ def test_an_embedder_that_compares_otherwise_asks_for_a_rebuild(tmp_path: Path) 
     index.add(["Forty sheep live on the hill."])
     index.close()
     embeddings.similarity = "inner_product"
-    with pytest.raises(StoreError, match="compared by cosine, and those of the model by ip"):
+    with pytest.raises(StoreError, match=r"the settings say words \(inner_product\)"):
         Index.open(chroma, retriever, embeddings)
 
 

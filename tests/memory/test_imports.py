@@ -64,6 +64,13 @@ def test_an_import_replaces_the_one_of_its_name(index: Index) -> None:
     assert search(index, "Goats.", 1) == [PASSAGES[1].text]
 
 
+def test_equal_texts_keep_their_own_vectors(index: Index) -> None:
+    twins = [Passage(id=key, text="Sheep.") for key in "ab"]
+    index.add(twins, vectors(twins) * np.asarray([[1], [-1]], "f2"))
+    [found] = index.candidates(["Sheep."], 2, "dense")
+    assert [one.cosine for one in found] == pytest.approx([1, -1], abs=0.01)
+
+
 def test_an_interrupted_import_goes_on_at_its_piece(opened: Opener) -> None:
     index = opened()
 

@@ -52,13 +52,18 @@ def embed_raw(embeddings: Embeddings, texts: list[str]) -> list[list[float]]:
 
 
 def embedder_name(embeddings: Embeddings | None) -> str:
-    """Return the name of an embedding model in a store: its own or its class's; "" for none."""
+    """Return the name of an embedding model in a store; "" for none.
+
+    It is the model's own or its class's name, and says if vectors are compared by inner product.
+    """
     if embeddings is None:
         return ""
-    for attribute in ("name", "model_name", "model", "model_id"):
-        if isinstance(name := getattr(embeddings, attribute, None), str) and name:
-            return name
-    return type(embeddings).__name__
+    attributes = ("name", "model_name", "model", "model_id")
+    given = [getattr(embeddings, attribute, None) for attribute in attributes]
+    name = next((own for own in given if isinstance(own, str) and own), type(embeddings).__name__)
+    if similarity_of(embeddings) == "cosine" or "inner_product" in name:
+        return name
+    return f"{name} (inner_product)"
 
 
 def similarity_of(embeddings: Embeddings | None) -> Similarity:
