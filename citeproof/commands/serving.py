@@ -39,16 +39,19 @@ def mcp(config: Config = None, store: Store = None, sets: Sets = None) -> None:
 
     settings = load_settings(config, store, sets)
     with MissingExtraError.unless_installed("serve", "MCP clients cannot be served"):
+        from citeproof.integrations.mcp_calls import Calls
         from citeproof.integrations.mcp_server import (
             build_mcp_server,
             protocol_stdout,
             serve_stdio,
         )
     from citeproof.console.opening import show_downloads
+    from citeproof.integrations.turns import Turns, questions_at_once
     from citeproof.tools.toolbox import Toolbox
 
     with protocol_stdout() as protocol:
         with show_downloads(terminal(stderr=True), "opening models…") as progress:
             tools = Toolbox.from_settings(settings, progress=progress)
         with tools:
-            serve_stdio(build_mcp_server(tools), protocol)
+            calls = Calls(tools, Turns(questions_at_once(settings)))
+            serve_stdio(build_mcp_server(tools, calls=calls), protocol)

@@ -7,7 +7,9 @@ application for HTTP. Needs the package `mcp`, which the extra `serve` installs.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
@@ -21,23 +23,17 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from citeproof.errors import CiteproofError, InputError
-from citeproof.graphs.registry import METHODS, find_method
-from citeproof.integrations.agent_tools import (
-    check_with_index,
-    say_answer,
-    say_passages,
-    say_report,
-)
-from citeproof.integrations.documents import Extract, cut_documents, read_extract
-from citeproof.runtime.background import cancelled_once
-from citeproof.runtime.events import ClaimAccepted, ClaimVerified
-from citeproof.runtime.moments import STREAM, Moment, NodeStarted, observe
-from citeproof.tools.checking.check import check as check_text
+from citeproof.errors import CiteproofError
+from citeproof.graphs.registry import METHODS
+from citeproof.integrations.agent_tools import say_answer, say_passages, say_report
+from citeproof.integrations.documents import Extract
+from citeproof.integrations.mcp_calls import Calls, Found
+from citeproof.runtime.events import AnswerReady, ClaimAccepted, ClaimVerified
+from citeproof.runtime.moments import Moment, NodeStarted
 from citeproof.tools.toolbox import Toolbox
-from citeproof.types import Answer, CheckReport, Passage
+from citeproof.types import Answer, CheckReport
 
-__all__ = ["Found", "build_mcp_server", "protocol_stdout", "serve_stdio"]
+__all__ = ["build_mcp_server", "protocol_stdout", "serve_stdio"]
 
 _INSTRUCTIONS = """\
 Answers from the user's own documents, with proof. `ask` writes a cited answer and checks each of \
@@ -65,32 +61,32 @@ Place = Annotated[str, Field(description="Id of a passage, or source of a docume
 Start = Annotated[int, Field(description="Character to begin at, in a long text.", ge=0)]
 
 
-class Found(BaseModel):
-    """Results of a search, best first."""
-
-    passages: tuple[Passage, ...]
-
-
-def build_mcp_server(tools: Toolbox, *, check_hosts: bool = True) -> FastMCP[Any]:
+def build_mcp_server(
+    tools: Toolbox, *, check_hosts: bool = True, calls: Calls | None = None
+) -> FastMCP[Any]:
     """Build the server; the caller opens and closes the tools.
 
     Expected errors become results with `isError`, which say what failed, why, and what to do.
-    Cancelling a request stops its run.
+    Cancelling a request stops its run, and so does the end of its connection over HTTP.
 
     Args:
         tools: The models and the retriever to answer with.
         check_hosts: Over HTTP, refuse requests whose `Host` is not a loopback name, which keeps web
             pages out (DNS rebinding). Switch it off only if the application around it checks hosts.
+        calls: What the tools do, if it is not the usual.
     """
+    calls = calls or Calls(tools)
+    # FastMCP gives the root logger a handler, unless it has one.
+    logging.root.addHandler(placeholder := logging.NullHandler())
     server: FastMCP[Any] = FastMCP(
         "citeproof",
         instructions=_INSTRUCTIONS,
-        log_level="WARNING",
         transport_security=None
         if check_hosts
         else TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
 
+    logging.root.removeHandler(placeholder)
     server._mcp_server.version = version("citeproof")  # by default that of the package `mcp`
 
     @server.tool(title="Ask, with proof", annotations=_READS)
@@ -101,12 +97,13 @@ def build_mcp_server(tools: Toolbox, *, check_hosts: bool = True) -> FastMCP[Any
 
         It may take minutes on a small machine. `not found` means that the documents do not say.
         """
-        answer = await cancelled_once(_answer(tools, question, method, context))
+        work = _answer(calls, question, method, context)
+        answer = await calls.run(context.request_context.request, work)
         return _result(say_answer(answer), answer)
 
     @server.tool(title="Check a text", annotations=_READS)
     async def check(
-        text: Text, documents: Documents = None, k: Few = 5
+        text: Text, context: Call, documents: Documents = None, k: Few = 5
     ) -> Annotated[CallToolResult, CheckReport]:
         """Say for each sentence of a text which passages support or contradict it.
 
@@ -114,24 +111,24 @@ def build_mcp_server(tools: Toolbox, *, check_hosts: bool = True) -> FastMCP[Any
         document other than the cited one supports it. Against the index, marks do not count: a
         sentence is `uncited` if a passage supports it.
         """
-        if documents is None:
-            report = await check_with_index(tools, text, k)
-        else:
-            report = await check_text(text, cut_documents(documents), tools.entailment, k=k)
+        work = calls.check(text, documents, k)
+        report = await calls.run(context.request_context.request, work)
         return _result(say_report(report), report)
 
     @server.tool(title="Search the documents", annotations=_READS)
-    async def search(query: Question, k: Few = 5) -> Annotated[CallToolResult, Found]:
+    async def search(
+        query: Question, context: Call, k: Few = 5
+    ) -> Annotated[CallToolResult, Found]:
         """Find the passages of the indexed documents that come nearest to a question."""
-        if tools.retriever is None:
-            raise InputError("There is no index to search", fix="Index documents first.")
-        found = Found(passages=tuple(await tools.retriever.retrieve(query, k)))
+        found = await calls.run(context.request_context.request, calls.search(query, k))
         return _result(say_passages(found.passages), found)
 
     @server.tool(title="Read a document", annotations=_READS)
-    async def read(place: Place, start: Start = 0) -> Annotated[CallToolResult, Extract]:
+    async def read(
+        place: Place, context: Call, start: Start = 0
+    ) -> Annotated[CallToolResult, Extract]:
         """Show a passage, or the text of a whole document in pieces of 20,000 characters."""
-        extract = await read_extract(tools, place, start)
+        extract = await calls.run(context.request_context.request, calls.read(place, start))
         return _result(extract.text, extract)
 
     return server
@@ -158,7 +155,12 @@ def serve_stdio(server: Any, protocol: TextIO) -> None:
         async with stdio_server(stdout=anyio.wrap_file(protocol)) as streams:
             await own.run(*streams, own.create_initialization_options())
 
-    asyncio.run(serve())
+    # Python's own handler would wait for the thread that reads stdin.
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        asyncio.run(serve())
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _result(text: str, value: BaseModel) -> CallToolResult:
@@ -166,23 +168,19 @@ def _result(text: str, value: BaseModel) -> CallToolResult:
     return CallToolResult(content=[content], structuredContent=value.model_dump(mode="json"))
 
 
-async def _answer(tools: Toolbox, question: str, method: str, context: Call) -> Answer:
-    """Answer a question and report the run's progress to the client."""
-    graph = find_method(method).build(tools)
-    modes = [*STREAM["stream_mode"], "values"]
-    state: dict[str, Any] = {}
+async def _answer(calls: Calls, question: str, method: str, context: Call) -> Answer:
+    """Return the answer of a run, and report its progress to the client."""
+    answer: Answer | None = None
     steps = 0
-    stream = graph.astream({"question": question}, stream_mode=modes, subgraphs=True)
-    async with aclosing(stream) as parts:  # a cancelled request ends its run here
-        async for namespace, mode, part in parts:
-            if mode == "values" and not namespace:
-                state = part
-            elif (moment := observe(namespace, mode, part)) and (line := _line(moment)):
+    async with aclosing(calls.moments(question, method)) as moments:
+        async for moment in moments:
+            if isinstance(moment.event, AnswerReady):
+                answer = moment.event.answer
+            if line := _line(moment):
                 steps += 1
                 await context.report_progress(steps, message=line)
-    answer = state.get("answer")
-    if not isinstance(answer, Answer):
-        raise CiteproofError(f"{method} gave no answer", fix="Try another method.")
+    if answer is None:
+        raise CiteproofError("The run ended without an answer", fix="Try another method.")
     return answer
 
 

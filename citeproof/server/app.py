@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp
 from citeproof.console.threads import Checkpoints
 from citeproof.errors import CiteproofError
 from citeproof.guard import LOOPBACK
+from citeproof.integrations.turns import Turns
 from citeproof.models.progress import Progress
 from citeproof.server.ask_routes import ask_routes
 from citeproof.server.asking import Asking
@@ -28,7 +30,6 @@ from citeproof.server.opening import Opening
 from citeproof.server.page_routes import page_routes
 from citeproof.server.runs import Runs
 from citeproof.server.safety import protect
-from citeproof.server.turns import Turns
 from citeproof.server.warm_routes import warm_routes
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with conversations.opened():
             opening.start()
-            protocol = asyncio.create_task(_serve_mcp(app, opening))
+            protocol = asyncio.create_task(_serve_mcp(app, asking))
             try:
                 yield
             finally:
@@ -112,13 +113,19 @@ def create_app(
     return protect(app, hosts, token, own)
 
 
-async def _serve_mcp(app: FastAPI, opening: Opening) -> None:
+async def _serve_mcp(app: FastAPI, asking: Asking) -> None:
     """Serve the Model Context Protocol at `/mcp`, as soon as the tools are open."""
     with suppress(CiteproofError):  # `/readyz` reports it
-        tools = await opening.tools()
+        tools = await asking.opening.tools()
         from citeproof.integrations.mcp_server import build_mcp_server  # slow, so imported late
+        from citeproof.server.mcp_calls import ServedCalls, quotes_no_request
 
-        server = build_mcp_server(tools, check_hosts=False)  # the guard around the app checks them
+        # It quotes requests, also at the root, and reports clients that leave as errors.
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)
+        logging.root.addFilter(quotes_no_request)
+        calls = ServedCalls(tools, asking)
+        # The guard around the app checks the hosts.
+        server = build_mcp_server(tools, check_hosts=False, calls=calls)
         app.router.routes.extend(server.streamable_http_app().routes)
         async with server.session_manager.run():
             await asyncio.Event().wait()

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
+from citeproof.integrations.disconnect import until_gone
 from citeproof.runtime.moments import NodeFinished, NodeStarted
 from citeproof.server.asking import (
     LONGEST_CLAIM,
@@ -24,7 +25,7 @@ from citeproof.server.asking import (
     refuse_nothing,
 )
 from citeproof.server.public import base_of, with_links
-from citeproof.server.sse import EventStream, frame, until_gone
+from citeproof.server.sse import EventStream, frame
 from citeproof.types import CheckReport
 
 LONGEST_TEXT = 50_000
@@ -74,7 +75,7 @@ def ask_routes(asking: Asking) -> APIRouter:
         )
         base = base_of(request)
         if body.stream:
-            return EventStream(_frames(asking, question, base), asking.queue(question))
+            return EventStream(_frames(asking, question, base), asking.queue(question).close)
         run = await until_gone(request, asking.answer(question))
         return JSONResponse(with_links(run.answer, base).model_dump(mode="json"))
 

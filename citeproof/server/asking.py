@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 from citeproof.console.threads import Kept, run_with_review
 from citeproof.errors import CiteproofError, InputError
 from citeproof.graphs.registry import Method, find_method
+from citeproof.integrations.turns import Turn, Turns
 from citeproof.parameters import Parameters, override_defaults
 from citeproof.runtime.events import AnswerReady, ReviewRequested
 from citeproof.runtime.moments import Moment
@@ -25,8 +26,6 @@ from citeproof.server.conversations import Conversations, as_messages
 from citeproof.server.errors import NotFoundError
 from citeproof.server.opening import Opening
 from citeproof.server.runs import Run, Runs
-from citeproof.server.turns import Turn, Turns
-from citeproof.types import Answer
 
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
@@ -46,17 +45,15 @@ class _Reviews:
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Future[dict[str, str]]] = {}
 
-    def expect(self, run: str) -> None:
-        """Accept a decision for a run from now on; its claim is about to be shown."""
+    def expect(self, run: str, turn: Turn) -> None:
+        """Accept a decision for a run while it lasts; its claim is about to be shown."""
         self._waiting[run] = asyncio.get_running_loop().create_future()
+        turn.held.callback(self._waiting.pop, run, None)
 
     async def decision(self, run: str, turn: Turn) -> dict[str, str]:
         """Wait for a person's decision, and let others have the turn meanwhile."""
         turn.leave()
-        try:
-            decision = await self._waiting[run]
-        finally:
-            del self._waiting[run]
+        decision = await self._waiting[run]
         await turn.take()
         return decision
 
@@ -150,24 +147,27 @@ class Asking:
             )
         return Question(asked, found, context, conversation, said if len(said) > 1 else [])
 
-    def queue(self, question: Question) -> Callable[[], None]:
-        """Queue a question before its stream begins; return a function that frees its place.
+    def queue(self, question: Question) -> Turn:
+        """Queue a question, and let no other into its conversation until the turn is closed.
+
+        Called before the question's stream begins, so that a refusal sets the response's status.
 
         Raises:
-            BusyError: Too many questions wait already. Raised here, it still sets the status of
-                the response.
+            BusyError: Too many questions wait already.
+            ConflictError: The conversation is being answered.
         """
-        question.turn = self.turns.queue()
-        return question.turn.close
+        with ExitStack() as held:
+            held.enter_context(self.conversations.alone(question.conversation))
+            question.turn = self.turns.queue()
+            question.turn.held = held.pop_all()
+        return question.turn
 
     async def moments(self, question: Question) -> AsyncGenerator[Moment]:
-        """Yield the moments of a run, from the question's turn on.
+        """Yield the moments of a run, from the question's turn on, with the answer as the last.
 
         Closing the generator ends the run. A finished run is kept in `runs`.
         """
-        async with AsyncExitStack() as held:
-            held.enter_context(self.conversations.alone(question.conversation))
-            turn = await held.enter_async_context(self.turns.turn(question.turn))
+        async with self.turns.turn(question.turn or self.queue(question)) as turn:
             tools = await self.opening.tools()
             await refuse_nothing(tools, question.context)
             kept = await self._prepare(tools, question)
@@ -175,7 +175,7 @@ class Asking:
 
             shape = read_shape(kept.graph)
             told: list[Moment] = []
-            answer: Answer | None = None
+            answered: Moment | None = None
 
             def decide(_: ReviewRequested) -> Awaitable[dict[str, str]]:
                 return self.reviews.decision(question.run, turn)
@@ -184,13 +184,16 @@ class Asking:
                 async for moment in moments:
                     told.append(moment)
                     if isinstance(moment.event, AnswerReady):
-                        answer = moment.event.answer
+                        answered, answer = moment, moment.event.answer
+                        continue
                     if isinstance(moment.event, ReviewRequested):
-                        self.reviews.expect(question.run)
+                        self.reviews.expect(question.run, turn)
                     yield moment
-            if answer is None:
+            if answered is None:
                 raise CiteproofError("The run ended without an answer")
             self.runs.keep(Run(question.run, question.asked, answer, told, shape))
+        # Clients leave or ask again when they have the answer, so it is saved by now.
+        yield answered
 
     async def answer(self, question: Question) -> Run:
         """Answer a question and return its run."""

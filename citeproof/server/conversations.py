@@ -110,24 +110,33 @@ class Conversations:
 
     async def turns(self, name: str) -> list[Turn]:
         """Return the turns of a conversation in order; empty if it is unknown."""
+        return await self._turns(await self._threads(name))
+
+    async def known(self, name: str) -> list[Turn]:
+        """Return the turns of a conversation; refuse one that is unknown."""
+        return await self._turns(await self._known(name))
+
+    async def delete(self, name: str) -> list[Turn]:
+        """Delete a conversation and return its turns."""
+        with self.alone(name):
+            threads = await self._known(name)
+            turns = await self._turns(threads)
+            for thread in threads:
+                await self.saver.adelete_thread(thread)
+        return turns
+
+    async def _known(self, name: str) -> list[str]:
+        if not (threads := await self._threads(name)):
+            raise NotFoundError("There is no such conversation", fix="List them first.")
+        return threads
+
+    async def _turns(self, threads: Sequence[str]) -> list[Turn]:
         found: list[Turn] = []
-        for thread in await self._threads(name):
+        for thread in threads:
             method = METHODS.get(thread.partition("/")[0])
             if method is not None:
                 found += [turn async for turn in self._of_thread(method, thread)]
         return sorted(found, key=lambda turn: turn.at)
-
-    async def check(self, name: str) -> None:
-        """Refuse a conversation that is unknown; one that is known may have no answer yet."""
-        if not await self._threads(name):
-            raise NotFoundError("There is no such conversation", fix="List them first.")
-
-    async def delete(self, name: str) -> None:
-        """Delete a conversation."""
-        with self.alone(name):
-            await self.check(name)
-            for thread in await self._threads(name):
-                await self.saver.adelete_thread(thread)
 
     async def _threads(self, name: str) -> list[str]:
         query = "SELECT DISTINCT thread_id FROM checkpoints WHERE checkpoint_ns = ''"

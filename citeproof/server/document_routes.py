@@ -41,19 +41,20 @@ _LONGEST = 200
 """Most bytes of a file's name; systems allow 255, also for the draft that it is renamed from."""
 
 
+async def name_of(index: Index, key: str) -> str:
+    """Return the name of the document with this id, usually a path."""
+    for one in await asyncio.to_thread(index.documents):
+        if document_id(one.document) == key:
+            return one.document
+    raise NotFoundError("There is no such document", fix="List them first.")
+
+
 class _Library:
     """The index, with a folder for the files that readers add."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()  # as the index names its documents
         self._lock = asyncio.Lock()
-
-    async def name(self, index: Index, key: str) -> str:
-        """Return the name of the document with this id, usually a path."""
-        for one in await asyncio.to_thread(index.documents):
-            if document_id(one.document) == key:
-                return one.document
-        raise NotFoundError("There is no such document", fix="List them first.")
 
     def files(self, uploads: Sequence[tuple[str, bytes]]) -> dict[Path, bytes]:
         """Return the paths at which files are to be stored, with their content."""
@@ -95,7 +96,7 @@ class _Library:
     async def remove(self, index: Index, key: str) -> None:
         """Remove a document from the index, and delete its file if it was added here."""
         async with self._lock:
-            name = await self.name(index, key)
+            name = await name_of(index, key)
             await asyncio.to_thread(index.remove, [name])
             if Path(name).parent == self._folder:
                 await asyncio.to_thread(Path(name).unlink, missing_ok=True)
@@ -214,7 +215,7 @@ def document_routes(opening: Opening, folder: Path) -> APIRouter:
     @router.get("/{key}/file", summary="A document's file", response_model=None)
     async def file(key: str) -> Response:
         """Return the indexed file, with a policy that keeps its content from running."""
-        path = Path(await library.name(await _index(opening), key))
+        path = Path(await name_of(await _index(opening), key))
         if not is_file(path):
             raise NotFoundError("The file is no longer there")
         kind = _SHOWN.get(path.suffix.lower(), _SAVED)

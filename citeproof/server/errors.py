@@ -19,7 +19,7 @@ from citeproof.errors import (
     SettingsError,
     StoreError,
 )
-from citeproof.server.turns import BusyError
+from citeproof.integrations.turns import BusyError
 from citeproof.tools.llm.retries import scrub
 
 _log = logging.getLogger("citeproof.server")

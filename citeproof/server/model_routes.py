@@ -16,10 +16,10 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from citeproof.errors import InputError
+from citeproof.integrations.disconnect import until_gone
+from citeproof.integrations.turns import Turns
 from citeproof.server.errors import NotFoundError
 from citeproof.server.opening import Opening
-from citeproof.server.sse import until_gone
-from citeproof.server.turns import Turns
 from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.chat_verifier import ChatVerifier
@@ -66,7 +66,6 @@ def model_routes(opening: Opening, turns: Turns) -> APIRouter:
     @router.post("/predict", summary="Score pairs of premise and hypothesis")
     async def predict(body: PredictBody, request: Request) -> list[list[dict[str, Any]]]:
         """Return each pair's labels, the likelier first; premises may have any length."""
-        turns.refuse_more()
 
         async def work() -> list[float]:
             async with turns.turn():
@@ -78,7 +77,6 @@ def model_routes(opening: Opening, turns: Turns) -> APIRouter:
     @router.post("/v1/embeddings", summary="Embed texts")
     async def embeddings(body: EmbeddingsBody, request: Request) -> dict[str, Any]:
         """Embed texts, in OpenAI's shape."""
-        turns.refuse_more()
         texts = [body.input] if isinstance(body.input, str) else body.input
 
         async def work() -> list[list[float]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request
@@ -17,13 +18,15 @@ from starlette.responses import JSONResponse, Response
 
 from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
+from citeproof.integrations.disconnect import until_gone
+from citeproof.integrations.turns import Turn
 from citeproof.runtime.events import AnswerReady, ClaimAccepted
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.server import openai_shapes as shapes
 from citeproof.server.asking import LONGEST_CONVERSATION, Asking, Message, Question, Words
 from citeproof.server.errors import NotFoundError, describe
 from citeproof.server.public import base_of, with_links
-from citeproof.server.sse import EventStream, frame, until_gone
+from citeproof.server.sse import EventStream, frame
 from citeproof.tools.checking.check import check
 from citeproof.tools.citations.marks import marks, strip_flags
 from citeproof.types import Answer, CheckReport, Citation, Claim, Usage
@@ -55,14 +58,19 @@ def _refuse_chat(messages: Sequence[Message]) -> None:
 
 
 async def _chat_and_check(
-    asking: Asking, messages: Sequence[Message], base: str, max_tokens: int | None
+    asking: Asking,
+    messages: Sequence[Message],
+    base: str,
+    max_tokens: int | None,
+    turn: Turn | None = None,
 ) -> _Reply:
     """Forward a conversation when its turn comes, and prove the answer against the index."""
-    async with asking.turns.turn():
+    async with asking.turns.turn(turn):
         tools = await asking.opening.tools()
         forwarded = [_KINDS[own.role](own.content) for own in messages]
         with use_meter(Meter()) as meter:
-            limit = min(max_tokens or _MAX_TOKENS, _MAX_TOKENS)
+            # Some clients send -1 for "no limit".
+            limit = min(max_tokens, _MAX_TOKENS) if max_tokens and max_tokens > 0 else _MAX_TOKENS
             reply = await tools.llm.for_role("answerer").send(forwarded, max_tokens=limit)
             text = str(reply.text)
             report = CheckReport(model=tools.entailment.name, threshold=tools.entailment.threshold)
@@ -138,18 +146,18 @@ def openai_routes(asking: Asking, llm: str) -> APIRouter:
         with_usage = bool((body.stream_options or {}).get("include_usage"))
         if name == checked:
             _refuse_chat(body.messages)
-            asking.turns.refuse_more()
             limit = body.max_completion_tokens or body.max_tokens
-            work = _chat_and_check(asking, body.messages, base, limit)
+            reply = partial(_chat_and_check, asking, body.messages, base, limit)
             if body.stream:
-                return EventStream(_frames(_once(work), name, key, with_usage))
-            message, used = await until_gone(request, work)
+                turn = asking.turns.queue()
+                return EventStream(_frames(_once(reply(turn)), name, key, with_usage), turn.close)
+            message, used = await until_gone(request, reply())
         elif name in METHODS:
             question = asking.question(list(body.messages), name, body.parameters)
             if body.stream:
                 pieces = _pieces(asking, question, base)
                 frames = _frames(pieces, name, key, with_usage)
-                return EventStream(frames, asking.queue(question))
+                return EventStream(frames, asking.queue(question).close)
             run = await until_gone(request, asking.answer(question))
             message, used = _message(run.answer, base), run.answer.usage
         else:

@@ -66,8 +66,7 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
     @router.get("/api/conversations/{name:path}", summary="A conversation")
     async def conversation(name: str) -> dict[str, Any]:
         """Return its questions that were answered, and the answers, in order."""
-        await conversations.check(name)
-        turns = await conversations.turns(name)
+        turns = await conversations.known(name)
         for turn in turns:
             runs.keep(Run(turn.run, turn.asked, turn.answer))
         answers = [with_links(turn.answer).model_dump(mode="json") for turn in turns]
@@ -81,9 +80,7 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
     @router.delete("/api/conversations/{name:path}", summary="Forget a conversation")
     async def forget(name: str) -> dict[str, Any]:
         """Delete its questions and answers."""
-        turns = await conversations.turns(name)
-        await conversations.delete(name)
-        for turn in turns:
+        for turn in await conversations.delete(name):
             runs.drop(turn.run)
         return {"removed": name}
 

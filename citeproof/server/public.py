@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from starlette.requests import Request
 
 from citeproof.text import is_web
-from citeproof.types import Passage
 
 T = TypeVar("T")
 
@@ -48,11 +47,11 @@ def with_links(value: T, base: str = "") -> T:
 
 
 def with_sources(value: T, shown: Callable[[str], str]) -> T:
-    """Replace the source of each passage in a value by what `shown` returns."""
+    """Replace the source of each passage or extract in a value by what `shown` returns."""
     changed: Any = value
-    if isinstance(value, Passage):
-        title = value.title or file_name(value.source)
-        changed = value.model_copy(update={"source": shown(value.source), "title": title})
+    if isinstance(value, BaseModel) and {"source", "title"} <= type(value).model_fields.keys():
+        title = changed.title or file_name(changed.source)
+        changed = value.model_copy(update={"source": shown(changed.source), "title": title})
     elif isinstance(value, BaseModel):
         changed = value.model_copy(update={name: with_sources(own, shown) for name, own in value})
     elif isinstance(value, tuple | list):

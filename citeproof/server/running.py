@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 from citeproof.console.threads import Checkpoints
 from citeproof.console.warm import announce
 from citeproof.errors import MissingExtraError, SettingsError
+from citeproof.integrations.turns import questions_at_once
 from citeproof.models.progress import Progress
 from citeproof.server.safety import host_names, refuse_open_host
 from citeproof.settings import Settings
 
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
-
-_AT_ONCE = 8
-"""Questions answered at a time, except with the embedded model, which answers one."""
 
 
 def serve(
@@ -71,7 +69,7 @@ def serve(
             hosts=host_names(host, names),
             token=token,
             own=held.enter_context(announce(settings, address, port)),
-            at_once=1 if settings.llm.embedded else _AT_ONCE,
+            at_once=questions_at_once(settings),
         )
         # No access log, because it would contain questions and tokens. Logging stays as it is,
         # because uvicorn's own configuration closes all other handlers.

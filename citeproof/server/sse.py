@@ -1,15 +1,13 @@
-"""Event streams and other responses that are cancelled as soon as the client is gone."""
+"""Event streams, which are cancelled as soon as the client is gone."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
-from fastapi import Request
-from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -19,7 +17,6 @@ _QUIET = 15.0
 """Seconds of silence after which a keep-alive line is sent; proxies cut silent streams."""
 _BREAKS = str.maketrans({own: f"\\u{ord(own):04x}" for own in "\x85\u2028\u2029"})
 """Escapes what JSON allows in a text but httpx and others take for the end of a line."""
-T = TypeVar("T")
 
 
 def frame(data: Any, name: str = "") -> str:
@@ -77,28 +74,3 @@ class EventStream(StreamingResponse):
             if text is None:
                 return
             yield text
-
-
-async def until_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of the work, which is cancelled if the client goes away.
-
-    Raises:
-        HTTPException: The client went away.
-    """
-    working = asyncio.create_task(work)
-    leaving = asyncio.create_task(_leave(request))
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise HTTPException(499, "The client went away.")
-        return working.result()
-    finally:
-        for task in (working, leaving):
-            task.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await task
-
-
-async def _leave(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

@@ -88,7 +88,7 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
                         is_begun = True
                         yield keep()
                     if isinstance(moment.event, ReviewRequested):
-                        asking.reviews.expect(run)
+                        asking.reviews.expect(run, turn)
                     yield frame(moment.model_dump_json(), "moment")
         yield keep()
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -30,7 +33,9 @@ from mcp.types import (
 
 from citeproof import Answer, CheckReport, Toolbox
 from citeproof.errors import ModelOutageError
+from citeproof.integrations.mcp_calls import Calls
 from citeproof.integrations.mcp_server import build_mcp_server, protocol_stdout
+from citeproof.integrations.turns import Turns
 from citeproof.memory.index import Index
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from tests.integrations.agents import BUILT, BURNT, LIT, calling, script, toolbox
@@ -42,8 +47,8 @@ REPLIES = {"claim_generator": [BUILT, "DONE"], "citation_generator": {"citations
 
 
 @asynccontextmanager
-async def client(tools: Toolbox) -> AsyncIterator[ClientSession]:
-    server = build_mcp_server(tools)._mcp_server
+async def client(tools: Toolbox, calls: Calls | None = None) -> AsyncIterator[ClientSession]:
+    server = build_mcp_server(tools, calls=calls)._mcp_server
     async with create_connected_server_and_client_session(server) as session:
         yield session
 
@@ -87,6 +92,12 @@ async def test_the_server_tells_its_own_version() -> None:
         ):
             told = (await session.initialize()).serverInfo
     assert (told.name, told.version) == ("citeproof", version("citeproof"))
+
+
+def test_logging_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.root, "handlers", [])
+    build_mcp_server(toolbox())
+    assert logging.root.handlers == []
 
 
 async def test_the_tools_tell_their_schemas() -> None:
@@ -178,6 +189,25 @@ async def test_errors_say_what_to_do(tool: str, arguments: Any, said: str) -> No
         result = await session.call_tool(tool, arguments)
     assert result.isError
     assert said in text_of(result)
+
+
+async def test_questions_and_checks_wait_for_their_turn() -> None:
+    model = StuckModel({"claim_generator": BUILT})
+    tools = toolbox(roles=dict.fromkeys(("claim_generator", "citation_generator"), model))
+    turns = Turns(1, waiting=1)
+    async with client(tools, Calls(tools, turns)) as session:
+        asked = asyncio.create_task(session.call_tool("ask", {"question": QUESTION}))
+        assert await asyncio.to_thread(model.stuck.wait, 60)
+        waiting = asyncio.create_task(session.call_tool("check", {"text": BUILT}))
+        while not turns.full:
+            await asyncio.sleep(0.01)
+        for tool, given in (("ask", {"question": QUESTION}), ("check", {"text": BUILT})):
+            refused = await session.call_tool(tool, given)
+            assert refused.isError
+            assert "Too many requests are waiting. Try again in 5" in text_of(refused)
+        assert not waiting.done()
+        for task in (asked, waiting):
+            task.cancel()
 
 
 async def test_a_cancelled_request_ends_its_call_of_the_model() -> None:
@@ -290,6 +320,24 @@ async def test_it_is_served_over_stdio(stub: Stub, noisy: Path, tmp_path: Path) 
     printed = (tmp_path / "stderr").read_text()
     assert all(word in printed for word in ("printed", "written", "called"))
     assert "Traceback" not in printed
+
+
+def test_an_interrupt_ends_it_though_it_reads() -> None:
+    program = (
+        "from citeproof.integrations.mcp_server import *\n"
+        "from tests.integrations.agents import toolbox\n"
+        "with protocol_stdout() as protocol:\n"
+        "    serve_stdio(build_mcp_server(toolbox()), protocol)\n"
+    )
+    piped: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", program], **piped) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        running.stdin.flush()
+        assert b'"id":1' in running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == -signal.SIGINT
 
 
 def test_what_prints_to_stdout_goes_elsewhere_only_meanwhile(

@@ -30,6 +30,7 @@ from tests.server.serving import (
     toolbox,
 )
 
+CHAT = {"messages": [{"role": "user", "content": QUESTION}]}
 SCHEMA = json.loads(Path("docs/events.schema.json").read_text("utf-8"))
 
 
@@ -183,11 +184,21 @@ async def test_a_check_uses_the_index(tmp_path: Path) -> None:
     assert [one["verdict"] for one in report["sentences"]] == ["uncited", "unsupported"]
 
 
-async def test_more_questions_than_may_wait_get_429(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/ask", {"question": QUESTION, "stream": False}),
+        ("/api/ask", {"question": QUESTION, "stream": True}),
+        ("/v1/chat/completions", {**CHAT, "model": "vtg", "stream": True}),
+        ("/v1/chat/completions", {**CHAT, "model": "check:scripted", "stream": True}),
+    ],
+)
+async def test_more_questions_than_may_wait_get_429(
+    tmp_path: Path, path: str, body: dict[str, Any]
+) -> None:
     held = HeldEntailment({})
     async with client(tmp_path, toolbox(entailment=held), at_once=2, waiting=3) as http:
-        body = {"question": QUESTION, "stream": False}
-        asked = [asyncio.create_task(http.post("/api/ask", json=body)) for _ in range(12)]
+        asked = [asyncio.create_task(http.post(path, json=body)) for _ in range(12)]
         first = [await one for _, one in zip(range(7), asyncio.as_completed(asked), strict=False)]
         held.released.set()
         codes = [response.status_code for response in await asyncio.gather(*asked)]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 from urllib.parse import quote
 
+import httpx
 import pytest
 
 from citeproof.console.runs import LocalRuns
-from citeproof.console.threads import Checkpoints, Thread
+from citeproof.console.threads import Checkpoints, Opened, Thread
 from citeproof.graphs.registry import find_method
 from citeproof.testing import ScriptedChatModel
-from tests.server.serving import ANSWER, QUESTION, HeldEntailment, client, toolbox
+from tests.server.serving import ANSWER, QUESTION, HeldEntailment, client, served, toolbox
 
 
 async def test_a_conversation_outlives_the_server(tmp_path: Path) -> None:
@@ -45,9 +49,10 @@ async def test_a_conversation_goes_on_with_another_method(tmp_path: Path) -> Non
     assert [turn["answer"]["method"] for turn in turns] == ["vtg", "closedbook"]
 
 
-async def test_one_question_of_a_conversation_at_a_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stream", [True, False])
+async def test_one_question_of_a_conversation_at_a_time(tmp_path: Path, stream: bool) -> None:
     held = HeldEntailment(lambda premise, claim: 0.9)
-    body = {"question": QUESTION, "conversation": "c", "stream": False}
+    body = {"question": QUESTION, "conversation": "c", "stream": stream}
     async with client(tmp_path, toolbox(entailment=held)) as http:
         both = [asyncio.create_task(http.post("/api/ask", json=body)) for _ in range(2)]
         [refused], [answered] = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -68,6 +73,46 @@ async def test_a_conversation_that_is_being_answered_is_not_changed(tmp_path: Pa
         held.released.set()
         assert (await asked).is_success
         assert len((await http.get("/api/conversations/c")).json()["turns"]) == 1
+
+
+async def test_a_client_may_leave_with_the_answer_and_ask_again(tmp_path: Path) -> None:
+    questions = [QUESTION, "And when was it lit?", "Who lit it?"]
+    with served(tmp_path) as url:
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            for asked in questions:
+                body = {"question": asked, "conversation": "c"}
+                async with http.stream("POST", "/api/ask", json=body) as response:
+                    assert response.status_code == 200
+                    async for line in response.aiter_lines():
+                        if line == "event: answer_ready":
+                            break
+                    await response.aclose()
+            turns = (await http.get("/api/conversations/c")).json()["turns"]
+    assert [turn["asked"] for turn in turns] == questions
+
+
+async def test_a_deleted_conversation_is_looked_up_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, queries = Checkpoints.opened, list[str]()
+
+    @asynccontextmanager
+    async def noting(checkpoints: Checkpoints) -> AsyncIterator[Opened]:
+        async with opened(checkpoints) as kept:
+
+            async def rows(query: str) -> list[tuple[Any, ...]]:
+                queries.append(query)
+                return await kept.rows(query)
+
+            yield kept._replace(rows=rows)
+
+    monkeypatch.setattr(Checkpoints, "opened", noting)
+    body = {"question": QUESTION, "conversation": "c", "stream": False}
+    async with client(tmp_path) as http:
+        assert (await http.post("/api/ask", json=body)).is_success
+        queries.clear()
+        assert (await http.delete("/api/conversations/c")).is_success
+    assert len(queries) == 1
 
 
 async def test_a_conversation_without_an_answer_can_be_opened(tmp_path: Path) -> None:

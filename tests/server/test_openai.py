@@ -115,6 +115,15 @@ def test_a_client_may_send_null_for_what_it_leaves_open(ai: Any) -> None:
     assert given.choices[0].message.content == ANSWER
 
 
+@pytest.mark.parametrize(("wished", "limit"), [(-1, 1024), (0, 1024), (5, 5), (10**9, 1024)])
+def test_a_checked_reply_has_a_limit(tmp_path: Path, wished: int, limit: int) -> None:
+    model = ScriptedChatModel(reply)
+    with served(tmp_path, toolbox(model)) as url:
+        ai: Any = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        ai.chat.completions.create(model="check:scripted", messages=ASKED, max_tokens=wished)
+    assert model.calls[0].arguments["max_tokens"] == limit
+
+
 def test_several_answers_are_refused(ai: Any) -> None:
     with pytest.raises(openai.BadRequestError, match="n cannot be used: Input should be 1"):
         ai.chat.completions.create(model="vtg", messages=ASKED, n=2)

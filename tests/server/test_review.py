@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,14 @@ import httpx
 import pytest
 
 from citeproof import Toolbox
+from citeproof.console.threads import Checkpoints
+from citeproof.integrations.turns import Turns
+from citeproof.runtime.events import ReviewRequested
+from citeproof.server.asking import Asking, Message
+from citeproof.server.conversations import Conversations
+from citeproof.server.errors import NotFoundError
+from citeproof.server.opening import Opening
+from citeproof.server.runs import Runs
 from tests.graphs.scripts import BUILT, LIT, Script
 from tests.integration.chromium import Tab, tab
 from tests.server.serving import QUESTION, client, served
@@ -79,6 +88,20 @@ async def test_a_run_that_waits_for_a_person_holds_up_nobody(tmp_path: Path) -> 
                 other = {"question": QUESTION, "stream": False}
                 answer = await asyncio.wait_for(http.post("/api/ask", json=other), 30)
                 assert answer.json()["text"] == "The tower was lit in 1871 [1]."
+
+
+async def test_a_run_that_was_left_takes_no_decision(tmp_path: Path) -> None:
+    opening, said = Opening(lambda progress: tools()), [Message(role="user", content=QUESTION)]
+    opening.start()
+    asking = Asking(opening, Turns(1, 1), Runs(), Conversations(Checkpoints(tmp_path)))
+    question = asking.question(said, parameters=REVIEWED, attended=True)
+    async with aclosing(asking.moments(question)) as moments:
+        async for moment in moments:
+            if isinstance(moment.event, ReviewRequested):
+                break
+    with pytest.raises(NotFoundError):
+        asking.reviews.decide(question.run, {"decision": "drop"})
+    await opening.close()
 
 
 async def test_what_waits_for_nothing_cannot_be_decided_on(tmp_path: Path) -> None:

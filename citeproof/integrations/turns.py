@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 from citeproof.errors import CiteproofError
+from citeproof.settings import Settings
+
+
+def questions_at_once(settings: Settings) -> int:
+    """Return how many questions the model of the settings answers at a time."""
+    return 1 if settings.llm.embedded else 8
 
 
 class BusyError(CiteproofError):
@@ -25,6 +31,8 @@ class Turn:
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
         self._is_taken = False
+        self.held = ExitStack()
+        """Closed with the place."""
         turns.inside.add(self)
 
     async def take(self) -> None:
@@ -42,6 +50,7 @@ class Turn:
         """Give up the place; a second call does nothing."""
         self.leave()
         self._turns.inside.discard(self)
+        self.held.close()
 
 
 class Turns:
@@ -50,7 +59,7 @@ class Turns:
     `at_once` questions are answered at a time, and `waiting` more may wait.
     """
 
-    def __init__(self, at_once: int, waiting: int) -> None:
+    def __init__(self, at_once: int = 8, waiting: int = 32) -> None:
         self.gate = asyncio.Semaphore(at_once)
         self.inside: set[Turn] = set()
         """Questions being answered or waiting."""
