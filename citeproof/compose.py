@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, Unpack
 
+from langchain_core.runnables import Runnable
 from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
@@ -24,6 +25,7 @@ from pydantic import Field
 from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.agents.claim_source import DraftReader
 from citeproof.errors import SettingsError
+from citeproof.graphs.llatrieval import LLatrievalParameters
 from citeproof.graphs.options import KeepingOptions, ProofOptions
 from citeproof.graphs.proof import ProofParameters, proof_inside
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
@@ -54,7 +56,15 @@ def retrieve_with(search: Any, tools: Toolbox) -> Toolbox:
     Args:
         search: The graph from `build_llatrieval`.
         tools: The tools; they are not modified.
+
+    Raises:
+        SettingsError: It is another graph.
     """
+    schema = getattr(search, "context_schema", None)
+    if not (isinstance(schema, type) and issubclass(schema, LLatrievalParameters)):
+        raise SettingsError(
+            f"{_name_of(search)} cannot choose passages", fix="Pass a graph of build_llatrieval."
+        )
     return tools.over(LLatrievalRetriever(graph=search))
 
 
@@ -77,7 +87,7 @@ def verify_with(draft: Any, tools: Toolbox, **options: Unpack[ProofOptions]) -> 
         SettingsError: A parameter is unknown or out of range.
     """
     _refuse_names(draft)
-    name = options.get("name") or f"{draft.name}+proof"
+    name = options.get("name") or f"{_name_of(draft)}+proof"
     own: dict[str, Any] = {**options, "name": name, "insert_after": None}
     builder = MethodBuilder(tools, name, ProofParameters, ProvedState, Result, own, end="")
     builder.add_nodes(
@@ -115,12 +125,21 @@ def remember_with(graph: Any, tools: Toolbox, **options: Unpack[KeepingOptions])
             "There is no memory bank to remember with",
             fix="Give Toolbox a bank, or use Toolbox.from_settings().",
         )
-    own: dict[str, Any] = {**options, "name": options.get("name") or f"{graph.name}+memory"}
+    own: dict[str, Any] = {**options, "name": options.get("name") or f"{_name_of(graph)}+memory"}
     builder = MethodBuilder(tools, "", KeepingParameters, KeptState, KeptResult, own, end="")
     builder.add_nodes({"answer": graph, "case_recorder": CaseRecorder(tools.bank)})
     builder.add_opening("answer")
     builder.add_edges("answer", "case_recorder", END)
     return builder.compile()
+
+
+def _name_of(graph: Any) -> str:
+    if not isinstance(graph, Runnable):
+        raise SettingsError(
+            f"A {type(graph).__name__} is not a graph",
+            fix="Pass a compiled graph, as build_vtg(tools) or builder.compile() returns it.",
+        )
+    return graph.get_name()
 
 
 def _refuse_names(inner: Any) -> None:

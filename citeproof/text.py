@@ -9,7 +9,17 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["INVISIBLE", "count", "find", "is_web", "plain", "problem", "seconds", "snake_case"]
+__all__ = [
+    "INVISIBLE",
+    "count",
+    "find",
+    "is_web",
+    "plain",
+    "problem",
+    "seconds",
+    "snake_case",
+    "whole",
+]
 
 INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 """Tags, which spell out invisible ASCII, and controls that change the direction of text. People do
@@ -30,6 +40,14 @@ def plain(text: str, *, lines: bool = False) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = _UNSEEN.sub("", text)
     return text if lines else _BREAKS.sub(" ", text).strip()
+
+
+def whole(text: str) -> str:
+    """Replace unpaired surrogates, which no store and no tokenizer accepts.
+
+    JSON may contain them, and PDFs with odd fonts do.
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def find(text: str, sentence: str) -> tuple[int, int] | None:

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
+from langgraph.graph import StateGraph
 
 from citeproof import (
     Settings,
@@ -24,6 +26,7 @@ from citeproof import (
     build_vanilla,
     build_vtg,
     remember_with,
+    retrieve_with,
     verify_with,
 )
 from citeproof.errors import InputError, PromptError, SettingsError
@@ -31,6 +34,7 @@ from citeproof.graphs.calm import CaLMParameters
 from citeproof.graphs.proof import build_proof
 from citeproof.graphs.registry import METHODS
 from citeproof.memory.bank import Bank
+from citeproof.state import VTGState
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
 
 GIVEN = {"question": "Who?", "documents": ["Ann."]}
@@ -84,6 +88,20 @@ def test_wrong_parameters_of_a_run(tools: Toolbox, context: Any, said: str) -> N
         answer(build_vtg(tools), "Who?", documents=["Ann."], context=context)
 
 
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        ({"calls": 0}, "budget.calls = 0 is not allowed"),
+        ({"max_calls": 3}, "no setting budget.max_calls .* Did you mean budget.calls"),
+        (3, "budget .* is a section, not a value of type int"),
+    ],
+    ids=str,
+)
+def test_a_wrong_budget(budget: Any, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        Toolbox(None, budget=budget)
+
+
 def test_a_prompt_that_cannot_replace_another(tools: Toolbox) -> None:
     for name, said in (
         ("claim_generator", "it lacks {"),
@@ -93,6 +111,24 @@ def test_a_prompt_that_cannot_replace_another(tools: Toolbox) -> None:
             build_vtg(tools, prompts={name: "Write."})
         with pytest.raises(PromptError, match=said):
             answer(build_vtg(tools), "Who?", context={"prompts": {name: "Write."}})
+
+
+@pytest.mark.parametrize("wrong", [build_vanilla, None, StateGraph(VTGState)])
+def test_what_is_no_graph(tools: Toolbox, bank: Bank, wrong: Any) -> None:
+    tools.bank = bank
+    for combine in (verify_with, remember_with, retrieve_with):
+        with pytest.raises(SettingsError, match="A (function|NoneType|StateGraph) is not a graph"):
+            combine(wrong, tools)
+
+
+def test_a_graph_that_chooses_no_passages(tools: Toolbox) -> None:
+    with pytest.raises(SettingsError, match="vtg cannot choose passages. Pass a graph of build_l"):
+        retrieve_with(build_vtg(tools), tools)
+
+
+def test_a_chain_is_a_graph(tools: Toolbox) -> None:
+    chain = build_vanilla(tools) | RunnableLambda(lambda result: {"answer": result["answer"]})
+    assert verify_with(chain, tools).name == "RunnableSequence+proof"
 
 
 def test_a_parameter_of_the_wrong_type(tools: Toolbox) -> None:

@@ -41,17 +41,21 @@ from citeproof.runtime.meter import Meter, note, spend, use_meter
 from citeproof.runtime.place import Place, budget_of, current_place, fields_of
 from citeproof.settings import BudgetSettings
 from citeproof.state import Ledger, NodeCost, Update, calls_of, total_usage
+from citeproof.state.documents import as_passage
 from citeproof.text import snake_case
+from citeproof.tools.entailment.own import coerce_entailment
 from citeproof.tools.llm.model import LLM, coerce_llm
 from citeproof.tools.questions.sources import validate_question
 from citeproof.tools.retrieval import Retriever, coerce_retriever, retrieve_many
-from citeproof.tools.retrieval.langchain import as_passage
 from citeproof.types import Answer, Passage, Usage
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 __all__ = ["LLMNode", "Node", "SearchNode"]
+
+_VALUES = (str, int, float, Mapping, NoneType)
+"""Types of a node's parameters; its other fields are tools."""
 
 T = TypeVar("T")
 Object = TypeVar("Object", bound=BaseModel)
@@ -69,6 +73,9 @@ class Node(Runnable[Any, Any]):
 
     def __post_init__(self) -> None:
         """Coerce the fields to their declared types."""
+        for name in ("entailment", "answerability"):
+            if (model := getattr(self, name, None)) is not None:
+                object.__setattr__(self, name, coerce_entailment(model))
 
     async def __call__(self, state: Any, /) -> Update:
         """Do the step."""
@@ -84,15 +91,15 @@ class Node(Runnable[Any, Any]):
         # LangGraph puts the config into the context before it calls a node.
         return await self._run(input)
 
-    async def _run(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        place = current_place()
+    async def _run(self, given: object) -> dict[str, Any]:
+        place, state = current_place(), dict(fields_of(given))
         ledger: Ledger = state.get("ledger") or {}
         values = self._values(place)
         node = self._replace(values) if values else self
         budget = budget_of(place, self.parameters, state.get("budget"), ledger)
         with use_meter(Meter(total_usage(ledger), budget or BudgetSettings())) as meter:
             try:
-                update: dict[str, Any] = dict(await node(_with_defaults(type(self), state)))
+                update = _as_dict(type(self), await node(_with_defaults(type(self), state)))
             except CiteproofError as error:
                 # The error of an inner graph already carries that graph's costs.
                 error.cost = {**error.cost, place.call: _cost(meter)}
@@ -109,7 +116,9 @@ class Node(Runnable[Any, Any]):
         else:
             given = fields_of(place.context)
             values = {key: value for key, value in given if value is not None}
-        free = (one.name for one in fields(self) if one.name not in self.fixed)
+        names = [one.name for one in fields(self) if one.name not in self.fixed]
+        # A `model` in a context of the caller's is not meant for this node.
+        free = [name for name in names if isinstance(getattr(self, name), _VALUES)]
         return {name: values[name] for name in free if name in values}
 
     def _replace(self, values: dict[str, Any]) -> Self:
@@ -238,6 +247,17 @@ class SearchNode(Node):
 
 def _cost(meter: Meter) -> NodeCost:
     return NodeCost(usage=meter.total(), notes=tuple(meter.notes))
+
+
+def _as_dict(node: type[Node], update: object) -> dict[str, Any]:
+    """The keys that a node has written; none for None."""
+    if not isinstance(update, Mapping | None):
+        raise InputError(
+            f"{node.__name__} cannot be used",
+            why=f"it returned a {type(update).__name__}",
+            fix="Return a dict of the keys that it writes, or None.",
+        )
+    return dict(update or {})
 
 
 def _add_cost(written: Ledger | Overwrite | None, cost: Ledger) -> Ledger | Overwrite:

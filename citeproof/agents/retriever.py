@@ -48,7 +48,9 @@ class Retriever(SearchNode):
             "passages": append_new(shown, passages),
         }
         update[self.fills] = [passage.id for passage in shown]
-        return {**update, "shown": len(shown), "corpus": documents}
+        if documents:  # else searches that run at once would all write to the key
+            update["corpus"] = documents
+        return {**update, "shown": len(shown)}
 
     async def find(self, query: str, documents: Sequence[Passage]) -> list[Passage]:
         """The best passages for a query, from the documents if there are any."""

@@ -12,7 +12,7 @@ from citeproof.errors import InputError, MissingExtraError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.rows import FORM, example, of_dpr
 from citeproof.paths import expand
-from citeproof.tools.documents.base import whole
+from citeproof.text import whole
 from citeproof.tools.documents.encodings import decode
 from citeproof.tools.documents.files import load
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from typing import Any, cast, get_type_hints
 
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
@@ -14,6 +15,7 @@ from pydantic import BaseModel
 
 from citeproof.errors import InputError, SettingsError
 from citeproof.parameters import Parameters, parameters_from
+from citeproof.runtime.place import fields_of
 
 __all__ = ["check_context", "check_input", "check_runs"]
 
@@ -57,7 +59,7 @@ def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -
     """Reject an input that is not a dict or has keys that the graph does not read.
 
     Inside a run, every key is accepted, since LangGraph passes the whole outer state to a
-    subgraph.
+    subgraph. This state may be a pydantic model or a dataclass.
 
     Args:
         value: The input of the call. None and a `Command` resume a run.
@@ -67,16 +69,17 @@ def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -
     Raises:
         InputError: The value is not a valid input.
     """
-    if value is None or isinstance(value, Command | schema if _is_model(schema) else Command):
+    if value is None or isinstance(value, Command):
         return
     shown, known = _keys(schema)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping | BaseModel) and not is_dataclass(value):
         raise InputError(
             "The input is not a dict",
             why=f"it is of type {type(value).__name__}",
             fix=f'Pass a dict with {_join(shown)}, such as {{"{shown[0]}": "…"}}.',
         )
-    if (unknown := [key for key in value if key not in known]) and not _in_a_run():
+    unknown = [key for key, _ in fields_of(value) if key not in known]
+    if unknown and not _in_a_run():
         key = str(unknown[0])
         raise InputError(
             f"The input has an unknown key {key!r}", fix=_advice(key, shown, parameters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -23,10 +24,14 @@ class Seams:
 
     def __init__(self, graph: StateGraph[Any, Any, Any, Any], nodes: Insertions) -> None:
         self._graph = graph
-        self._inserted: dict[Any, str] = {seam: _name_of(node) for seam, node in nodes.items()}
-        self._unused = set(self._inserted)
+        self._inserted: dict[Any, str] = {}
+        names = Counter[str]()
         for seam, node in nodes.items():
+            name = _name_of(node)
+            names[name] += 1  # the same node may be inserted in several places
+            self._inserted[seam] = name if names[name] == 1 else f"{name}_{names[name]}"
             graph.add_node(self._inserted[seam], node)
+        self._unused = set(self._inserted)
 
     def share(self, source: str, other: str, targets: Sequence[str]) -> None:
         """Let nodes inserted between a source and its targets also follow another source."""
@@ -53,9 +58,10 @@ class Seams:
         """Raise a `SettingsError` if a node is inserted after one that does not exist."""
         if self._unused:
             seams = ", ".join(map(str, self._unused))
+            known = [name for name in self._graph.nodes if name not in self._inserted.values()]
             raise SettingsError(
                 f"Nothing can be inserted after {seams}",
-                fix=f"Nodes of this graph: {', '.join(self._graph.nodes)}.",
+                fix=f"Nodes of this graph: {', '.join(known)}.",
             )
 
 

@@ -15,6 +15,7 @@ from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.base import LLMNode, Node
 from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.question_rewriter import QuestionRewriter
+from citeproof.errors import SettingsError
 from citeproof.graphs.finishing import finish_at
 from citeproof.graphs.inputs import check_runs
 from citeproof.graphs.insertions import Insertions, Seams
@@ -56,7 +57,7 @@ class MethodBuilder:
         inside: Whether this is a subgraph that shares the parameters of the graph around it.
 
     Raises:
-        SettingsError: A parameter is unknown or out of range.
+        SettingsError: A parameter is unknown or out of range, or the checkpointer is True.
     """
 
     def __init__(
@@ -72,6 +73,14 @@ class MethodBuilder:
         question: type[Any] = Question,
         inside: bool = False,
     ) -> None:
+        if options.get("checkpointer") is True:
+            raise SettingsError(
+                "A graph cannot be built with checkpointer=True",
+                why="inside another graph it would mix what came with earlier questions into a "
+                "new one",
+                fix="Leave it out, and give the outermost graph a checkpointer; `messages` of its "
+                "state hold the conversation.",
+            )
         own = {key: v for key, v in options.items() if key not in BuildOptions.__annotations__}
         self.schema: Any = schema if inside else override_defaults(schema, own, tools.budget)
         self.graph: StateGraph[Any, Any, Any, Any] = StateGraph(

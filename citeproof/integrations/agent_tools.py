@@ -101,14 +101,14 @@ def _tool(
 ) -> BaseTool:
     """Build a tool for sync and async callers; the agent sees expected errors as its output."""
 
-    async def run(**arguments: Any) -> tuple[str, Any]:
+    async def run(*text: str, **arguments: Any) -> tuple[str, Any]:  # `tool.invoke("…")` is allowed
         try:
-            return await work(**arguments)
+            return await work(*text, **arguments)
         except CiteproofError as error:
             raise ToolException(str(error)) from error
 
     return StructuredTool.from_function(
-        lambda **arguments: run_in_background(lambda: run(**arguments)),
+        lambda *text, **arguments: run_in_background(lambda: run(*text, **arguments)),
         run,
         name=name,
         description=inspect.getdoc(schema),

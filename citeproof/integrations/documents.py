@@ -9,7 +9,8 @@ from itertools import pairwise
 from pydantic import BaseModel
 
 from citeproof.errors import InputError
-from citeproof.tools.documents.base import Document, Part, whole
+from citeproof.text import whole
+from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.toolbox import Toolbox
 from citeproof.types import Passage

@@ -9,6 +9,7 @@ from typing import Any
 
 from langgraph.runtime import get_runtime
 
+from citeproof.errors import InputError
 from citeproof.parameters import Parameters, parameters_from
 from citeproof.runtime.meter import in_budget_units, note, spend
 from citeproof.settings import BudgetSettings
@@ -77,7 +78,17 @@ def budget_of(
     """The total that the run may have spent when it ends, by its own budget and the outer ones.
 
     `outer` are the limits of the outer graph, or those found at the beginning of the run.
+
+    Raises:
+        InputError: `outer`, the state's key `budget`, holds something else.
+        SettingsError: The run's context sets a limit that is no limit.
     """
+    if not isinstance(outer, BudgetSettings | None):
+        raise InputError(
+            "The limits of the run cannot be read",
+            why=f"the key `budget` of the state holds a {type(outer).__name__}",
+            fix="Give your own key another name: nodes keep the limits under this one.",
+        )
     own = None if schema is None else parameters_from(place.context, schema)
     budgets = [outer, None if own else _budget_in(place.context)]
     if schema is not None:
@@ -94,9 +105,8 @@ def budget_of(
 def _budget_in(context: object) -> BudgetSettings:
     """The limits that a run's context sets with `max_calls`, `max_tokens` and `max_seconds`."""
     values = dict(fields_of(context))
-    return BudgetSettings(
-        **{name: values.get(f"max_{name}") for name in BudgetSettings.model_fields}
-    )
+    names = [f"max_{name}" for name in BudgetSettings.model_fields]
+    return Parameters(**{name: values.get(name) for name in names}).budget()
 
 
 def _on_top(budget: BudgetSettings, spent: Usage) -> BudgetSettings:

@@ -10,6 +10,7 @@ from langgraph.graph.message import add_messages
 from pydantic import TypeAdapter
 
 from citeproof.settings import BudgetSettings
+from citeproof.state.documents import as_passage
 from citeproof.state.records import (
     Contrast,
     Draft,
@@ -53,7 +54,7 @@ def _is_json(value: object) -> bool:
 def append_new(old: list[Passage], new: list[Passage]) -> list[Passage]:
     """Reducer: append the passages that are new, so numbers never shift."""
     known = {passage.id for passage in old}
-    made = (Passage.model_validate(one) if _is_json(one) else one for one in new)
+    made = (Passage.model_validate(one) if _is_json(one) else as_passage(one) for one in new)
     fresh = {passage.id: passage for passage in made if passage.id not in known}
     return [*old, *fresh.values()]
 

@@ -102,9 +102,7 @@ class Toolbox:
         self.answerability = None if answerability is None else coerce_entailment(answerability)
         self.evidence = evidence
         self.bank = bank
-        self.budget = (
-            budget if isinstance(budget, BudgetSettings) else BudgetSettings(**budget or {})
-        )
+        self.budget = Settings(budget=budget or {}).budget  # with the errors of settings
         self.prompts = dict(prompts or {})
         for name, text in self.prompts.items():
             check_template(name, text)

@@ -31,7 +31,6 @@ async def test_the_k_best_passages_fill_the_long_term_memory() -> None:
         "long_term": ["c", "a"],
         "short_term": [],
         "shown": 2,
-        "corpus": [],
     }
     assert meter.used.retrievals == 1
 
@@ -80,7 +79,6 @@ async def test_the_pool_and_its_top(pool: int, k: int, fetched: int, shown: int)
         "long_term": [],
         "short_term": [passage.id for passage in POOL[:shown]],
         "shown": shown,
-        "corpus": [],
     }
     assert source.queries == ["Who built the tower?"]
 

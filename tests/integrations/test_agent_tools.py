@@ -64,6 +64,14 @@ def test_an_error_is_told_to_the_agent() -> None:
     assert "The model is gone: no power. Wait." in message.text
 
 
+@pytest.mark.parametrize("synchronous", [True, False])
+def test_a_tool_is_called_with_a_plain_text(synchronous: bool) -> None:
+    """As LangChain's own tools with one argument are."""
+    tool = check_tool(toolbox())
+    told = tool.invoke(BUILT) if synchronous else asyncio.run(tool.ainvoke(BUILT))
+    assert told == f"uncited: {BUILT}"
+
+
 def test_a_wrong_method_is_told_at_once() -> None:
     with pytest.raises(SettingsError, match="no method 'x'"):
         ask_tool(toolbox(), method="x")

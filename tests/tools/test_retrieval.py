@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -11,7 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from citeproof.errors import InputError, RetrievalError
+from citeproof.errors import CiteproofError, InputError, RetrievalError
 from citeproof.memory.index import Index
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from citeproof.tools.retrieval import (
@@ -25,6 +26,7 @@ from citeproof.tools.retrieval import (
     fuse,
     retrieve_many,
 )
+from citeproof.tools.retrieval.langchain import to_document
 from citeproof.tools.retrieval.search_pool import Candidate, ListPool
 from citeproof.types import Passage
 from tests.memory.fakes import WordEmbeddings
@@ -215,6 +217,37 @@ async def test_what_can_be_a_retriever(source: object) -> None:
     assert isinstance(retriever, Retriever)
     found = await retrieve_many(retriever, ["sheep", "tides"], 2)
     assert len(found) == 2
+
+
+class Odd:
+    def __init__(self, retrieve: Any) -> None:
+        self.retrieve = retrieve
+
+
+async def fail(*_: Any) -> Any:
+    raise OSError("the disk is gone")
+
+
+@pytest.mark.parametrize(
+    ("retrieve", "error", "told"),
+    [
+        (fail, RetrievalError, "The retriever Odd failed: OSError: the disk is gone"),
+        (lambda *_: PASSAGES, RetrievalError, "Odd failed: TypeError: .*'await'"),
+        (AsyncMock(return_value=None), RetrievalError, "Odd failed: TypeError: 'NoneType'"),
+        (AsyncMock(return_value=[{"text": "Sheep."}]), InputError, "A dict is not a passage"),
+    ],
+)
+async def test_a_foreign_retriever_that_fails_is_named(
+    retrieve: Any, error: type[CiteproofError], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        await retrieve_many(coerce_retriever(Odd(retrieve)), ["sheep"], 2)
+
+
+async def test_a_foreign_retriever_may_find_langchain_documents() -> None:
+    source = Odd(AsyncMock(return_value=[to_document(one) for one in PASSAGES[:2]]))
+    [found] = await retrieve_many(coerce_retriever(source), ["sheep"], 2)
+    assert [passage.text for passage in found] == [one.text for one in PASSAGES[:2]]
 
 
 def test_an_index_can_be_a_retriever(index: Index) -> None:

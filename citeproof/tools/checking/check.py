@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from citeproof.errors import InputError
+from citeproof.text import whole
 from citeproof.tools.checking.paragraphs import paragraphs
 from citeproof.tools.citations.marked_text import join_sentences, read_marked
 from citeproof.tools.citations.marks import quote, strip_flags
-from citeproof.tools.documents.base import whole
 from citeproof.tools.entailment import Entailment, Pair, denies, find_supports
 from citeproof.tools.retrieval import Retriever, from_passages, retrieve_many
 from citeproof.types import (

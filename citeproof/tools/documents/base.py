@@ -200,14 +200,6 @@ def _repeats(name: str, title: str) -> bool:
     return any(whole_title.startswith(one) or whole_title.endswith(one) for one in said)
 
 
-def whole(text: str) -> str:
-    """Replace unpaired surrogates, which no store and no tokenizer accepts.
-
-    JSON may contain them, and PDFs with odd fonts do.
-    """
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def unusable(path: Path, why: str, fix: str) -> DocumentError:
     """Return the error of a file that cannot be read."""
     return DocumentError(f"{path} cannot be read", why=why, fix=fix)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from citeproof.text import whole
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import whole
 
 _UNCOMPUTED = re.compile(
     rb'<c\b(?![^>]*\bt="str")[^>]*>\s*<f\b(?:[^>]*/>|[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>'

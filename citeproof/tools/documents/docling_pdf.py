@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
-from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title, whole
+from citeproof.text import whole
+from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title
 from citeproof.tools.documents.pdf_flow import place_box
 from citeproof.tools.documents.pdf_lines import name_pages
 from citeproof.tools.documents.pdf_notes import is_beside, read_notes

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.errors import DocumentError
-from citeproof.tools.documents.base import Document, Part, whole
+from citeproof.text import whole
+from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.encodings import decode
 
 _MOST_NAME = 2_000

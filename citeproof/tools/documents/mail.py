@@ -9,7 +9,8 @@ from email.message import EmailMessage
 from pathlib import Path
 
 from citeproof.errors import DocumentError
-from citeproof.tools.documents.base import Document, Part, sections, unusable, whole
+from citeproof.text import whole
+from citeproof.tools.documents.base import Document, Part, sections, unusable
 from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.html import read_html
 from citeproof.tools.documents.pipe_tables import write_out_tables

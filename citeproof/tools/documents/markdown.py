@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.errors import DocumentError
+from citeproof.text import whole
 from citeproof.tools.documents.base import (
     BOLD,
     Document,
@@ -16,7 +17,6 @@ from citeproof.tools.documents.base import (
     name_of_bold,
     outlined,
     unusable,
-    whole,
 )
 from citeproof.tools.documents.encodings import decode, decode_any
 from citeproof.tools.documents.markdown_html import without_html

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from citeproof.errors import DocumentError
 from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
+from citeproof.text import whole
 from citeproof.tools.documents.base import (
     Document,
     Heading,
@@ -20,7 +21,6 @@ from citeproof.tools.documents.base import (
     sections,
     unusable,
     usable_title,
-    whole,
 )
 from citeproof.tools.documents.ocr import recognize
 from citeproof.tools.documents.pdf_bookmarks import PageHeading, read_bookmarks

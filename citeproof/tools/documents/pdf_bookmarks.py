@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from citeproof.text import plain
-from citeproof.tools.documents.base import whole
+from citeproof.text import plain, whole
 from citeproof.tools.documents.pdf_lines import Line
 
 if TYPE_CHECKING:

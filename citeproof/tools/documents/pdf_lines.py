@@ -12,7 +12,7 @@ from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from citeproof.pdfium import Area, Displayed, spell_out
-from citeproof.tools.documents.base import whole
+from citeproof.text import whole
 from citeproof.tools.documents.pdf_fonts import NO_FONT, Font, read_font
 
 if TYPE_CHECKING:

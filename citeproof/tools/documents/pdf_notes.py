@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from citeproof.pdfium import Area, Displayed, page_annotations
-from citeproof.tools.documents.base import whole
+from citeproof.text import whole
 from citeproof.tools.documents.pdf_lines import Line, Piece
 
 if TYPE_CHECKING:

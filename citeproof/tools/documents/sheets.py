@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.errors import MissingExtraError
+from citeproof.text import whole
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import Document, Part, left_out, unusable, whole
+from citeproof.tools.documents.base import Document, Part, left_out, unusable
 from citeproof.tools.documents.besides import Besides, read_besides
 from citeproof.tools.documents.number_formats import show_number
 from citeproof.tools.documents.tables import Row, cell_of, table_parts

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from citeproof.errors import MissingExtraError
+from citeproof.text import whole
 from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import (
     Document,
@@ -19,7 +20,6 @@ from citeproof.tools.documents.base import (
     sections,
     unusable,
     usable_title,
-    whole,
 )
 from citeproof.tools.documents.letters import raised
 from citeproof.tools.documents.pieces import Pieces

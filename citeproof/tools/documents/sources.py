@@ -11,10 +11,10 @@ from langchain_core.documents import Document as LangChainDocument
 
 from citeproof.errors import InputError
 from citeproof.settings import DocumentSettings
+from citeproof.state.documents import to_passage
 from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.files import load
 from citeproof.tools.documents.sandbox import read_safely
-from citeproof.tools.retrieval.langchain import to_passage
 from citeproof.tools.web import is_url
 from citeproof.types import Passage
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from citeproof.errors import InputError
-from citeproof.tools.documents.base import whole
+from citeproof.text import whole
 from citeproof.tools.entailment import Entailment, Pair
 
 CHUNK = 512

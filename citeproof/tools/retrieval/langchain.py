@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -15,10 +14,10 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from langchain_core.vectorstores import VectorStore
 
-from citeproof.errors import CiteproofError, InputError, RetrievalError
+from citeproof.errors import RetrievalError
 from citeproof.runtime.background import run_in_background
-from citeproof.tools.documents.base import whole
-from citeproof.tools.retrieval.base import Retriever, check_k
+from citeproof.state.documents import to_passage
+from citeproof.tools.retrieval.base import Retriever, check_k, foreign
 from citeproof.types import Passage
 
 
@@ -37,23 +36,16 @@ class LangChainRetriever:
         check_k(k)
         if not query.strip():
             return []
-        name = type(self.retriever).__name__
-        try:
+        with foreign(self.retriever):
             if isinstance(self.retriever, VectorStore):
                 documents = await self.retriever.asimilarity_search(query, k=k)
             else:
                 documents = await self.retriever.ainvoke(query)
-        except CiteproofError:
-            raise
-        except Exception as error:  # a foreign retriever or service may raise anything
-            raise RetrievalError(
-                f"The retriever {name} failed", why=f"{type(error).__name__}: {error}"
-            ) from error
         found: dict[str, Passage] = {}
         for document in documents if isinstance(documents, list) else [documents]:
             if not isinstance(document, Document):
                 raise RetrievalError(
-                    f"The retriever {name} cannot be used",
+                    f"The retriever {type(self.retriever).__name__} cannot be used",
                     why=f"it gave a {type(document).__name__} instead of a Document",
                 )
             if document.page_content.strip():
@@ -97,56 +89,7 @@ def as_langchain(retriever: Retriever, k: int = 5) -> BaseRetriever:
     return AsLangChain(source=retriever, k=k)
 
 
-def to_passage(document: Document) -> Passage:
-    """Make a passage from a LangChain document.
-
-    Its id is the document's own, or else made from source and text: an `id` in the metadata often
-    belongs to a larger document, of which this is a piece.
-    """
-    data: Mapping[str, Any] = document.metadata or {}
-    text = whole(document.page_content)
-    source = str(data.get("source") or data.get("url") or data.get("link") or "")
-    page = _number(data.get("page"))
-    if page is not None and "total_pages" in data:
-        page += 1  # LangChain's PDF loaders count pages from 0
-    start = _number(data.get("start", data.get("start_index"))) or 0
-    start = max(start, 0)  # LangChain's splitters write -1 if they do not know it
-    return Passage(
-        id=document.id or Passage.make_id(source, text, start),
-        text=text,
-        title=str(data.get("title") or ""),
-        source=source,
-        page=page or None,
-        start=start,
-        end=start + len(text),
-    )
-
-
-def as_passage(value: Passage | Document) -> Passage:
-    """Return a passage unchanged, or make one from a LangChain document.
-
-    Raises:
-        InputError: The value is neither.
-    """
-    if isinstance(value, Passage):
-        return value
-    if not isinstance(value, Document):
-        raise InputError(
-            f"A {type(value).__name__} is not a passage",
-            fix="Give `Passage` objects or LangChain documents.",
-        )
-    return to_passage(value)
-
-
 def to_document(passage: Passage) -> Document:
     """Return a LangChain document with the passage's fields as metadata."""
     data = passage.model_dump(exclude={"text"}, exclude_none=True)
     return Document(page_content=passage.text, metadata=data, id=passage.id)
-
-
-def _number(value: object) -> int | None:
-    """Return a whole number, which some vector stores return as a float."""
-    try:
-        return int(float(str(value)))
-    except (ValueError, OverflowError):
-        return None

@@ -15,11 +15,12 @@ from langchain_core.vectorstores import VectorStore
 from citeproof.errors import CiteproofError, InputError, SettingsError
 from citeproof.runtime.gather import together
 from citeproof.settings import Settings
+from citeproof.state.documents import as_passage
 from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.passages import cut
-from citeproof.tools.retrieval.base import Retriever
+from citeproof.tools.retrieval.base import Retriever, foreign
 from citeproof.tools.retrieval.hybrid import HybridRetriever
-from citeproof.tools.retrieval.langchain import LangChainRetriever, as_passage
+from citeproof.tools.retrieval.langchain import LangChainRetriever
 from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.types import Passage
 
@@ -116,10 +117,14 @@ async def retrieve_many(
     """Return at most `k` different passages for each query, in one batch if the retriever can."""
     if isinstance(retriever, HybridRetriever):
         return await retriever.retrieve_many(queries, k)
-    jobs = [partial(retriever.retrieve, query, k) for query in queries]
-    found = await together(jobs, _AT_ONCE)
-    # A foreign retriever may repeat passages, or return more than `k`.
-    return [list({passage.id: passage for passage in one}.values())[:k] for one in found]
+
+    async def retrieve(query: str) -> list[Passage]:
+        with foreign(retriever):
+            found = [as_passage(one) for one in await retriever.retrieve(query, k)]
+        # A foreign retriever may repeat passages, or return more than `k`.
+        return list({passage.id: passage for passage in found}.values())[:k]
+
+    return await together([partial(retrieve, query) for query in queries], _AT_ONCE)
 
 
 def _takes_one(factory: object) -> bool:
