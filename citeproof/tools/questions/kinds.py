@@ -7,7 +7,7 @@ import re
 from citeproof.tools.citations.marks import content
 from citeproof.tools.entailment.details import NUMBER_VALUES
 from citeproof.tools.entailment.spans import MONTH, YEAR
-from citeproof.tools.questions.wording import asks_why
+from citeproof.tools.questions.wording import asks_who, asks_why
 
 _HOW_MANY = re.compile(r"\s*(?:\w+\s+)?how many\b", re.IGNORECASE)
 _OTHERS = "million billion trillion pair couple dozens hundreds thousands no none all every each"
@@ -45,7 +45,6 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 """A word that often goes with a reason."""
-_WHO = re.compile(r"\s*(?:(?:to|for|by|with|from|of|under)\s+)?who(?:m|se)?\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]+")
 _PEOPLE = """
     people person child children parents family team staff company committee board council
@@ -102,7 +101,7 @@ def lacks_person(answer: str, question: str) -> bool:
     >>> lacks_person("Ask Priya in IT.", "Who replaces my laptop?")
     False
     """
-    if not _WHO.match(question):
+    if not asks_who(question):
         return False
     known = content(question)
     names = any(content(name) - known for name in _NAME.findall(answer))

@@ -33,7 +33,7 @@ _ASKS_SEVERAL = re.compile(
     r"|what (?:does|did) .{2,60} (?:include|contain|consist of|cover|comprise|need|require)\b)",
     re.IGNORECASE,
 )
-_ASKS_WHO = re.compile(r"(?:(?:by|for|from|of|to|with)\s+)?who(?:m|se)?\b", re.IGNORECASE)
+_ASKS_WHO = re.compile(r"\s*(?:(?:to|for|by|with|from|of|under)\s+)?who(?:m|se)?\b", re.IGNORECASE)
 _ANY_OF_US = re.compile(r"\b(?:you|your|we|us|our)\b", re.IGNORECASE)
 _SIGN = re.compile(r"[\"“`'‘]([^\w\s]{1,5})[\"”`'’]")
 _NAMES_ALTERNATIVES = re.compile(r"\bor\b", re.IGNORECASE)
@@ -77,6 +77,11 @@ def asks_why(question: str) -> bool:
     return _ASKS_WHY.match(question) is not None
 
 
+def asks_who(question: str) -> bool:
+    """Whether a question asks for somebody; English only."""
+    return _ASKS_WHO.match(question) is not None
+
+
 def repeats_question(sentence: str, question: str) -> bool:
     """Whether a sentence says no more than the question.
 
@@ -93,11 +98,8 @@ def repeats_question(sentence: str, question: str) -> bool:
     """
     if asks_yes_or_no(question) or _NAMES_ALTERNATIVES.search(question):
         return False
-    if (
-        _ASKS_WHO.match(question)
-        and _ANY_OF_US.search(sentence)
-        and not _ANY_OF_US.search(question)
-    ):
+    names_us = _ANY_OF_US.search(sentence) and not _ANY_OF_US.search(question)
+    if asks_who(question) and names_us:
         return False
     if any(sign not in question for sign in _SIGN.findall(sentence)):
         return False
