@@ -28,6 +28,10 @@ __all__ = ["AnswerQuoter"]
 
 _MOST = 15
 """Most items of a list that is an answer."""
+_LIKELY = 0.75
+"""Share of the threshold that is enough for a sentence if the writer found nothing to write. In 514
+runs it was silent on four questions that the passages do answer, and the likeliest sentence was
+right each time (0.48 to 0.85); on none of 48 questions without an answer."""
 _ASKER = content("can could do follow I me my need one our should use you your")
 """Words of a question that name nothing."""
 
@@ -48,17 +52,22 @@ class AnswerQuoter(Node):
     """Least score of a sentence that is an answer; 1 quotes no sentences."""
     form: AnyForm = "prose"
     """A `list` needs all answers, and a sentence may have only one, so none is quoted for it."""
+    after_writing: bool = False
+    """True quotes the likeliest sentence, for a writer that found nothing to write."""
 
     async def __call__(self, state: WritingState) -> Update:
         """Set `claims` to the quotes that answer; do nothing if there are none.
 
         Yes/no questions need a writer, and so does "why": reasons take several sentences, and a
         sentence that repeats what happened seems to answer ("The certificate expired": 0.93).
+        After writing, there is no other answer left for them.
         """
         question, memory = state["question"], memory_passages(state)
-        if self.answerability is None or asks_yes_or_no(question) or asks_why(question):
+        needs_writer = asks_yes_or_no(question) or asks_why(question)
+        if self.answerability is None or (needs_writer and not self.after_writing):
             return {}
-        quote = self._quote_list if asks_for_several(question) else self._quote_sentence
+        wants_list = asks_for_several(question) and not self.after_writing
+        quote = self._quote_list if wants_list else self._quote_sentence
         try:
             quoted = await quote(self.answerability, question, memory)
         except VerifierOutageError as error:
@@ -107,8 +116,9 @@ class AnswerQuoter(Node):
     ) -> Sequence[tuple[int, Quote]]:
         """The sentence that answers every part of the question best, if it surely does.
 
-        If a sentence of another document may answer too, and says something else, the writer has to
-        weigh them. A quote with its context gives way to the part that surely answers alone.
+        After writing, it need not be sure. If a sentence of another document may answer too, and
+        says something else, the writer has to weigh them. A quote with its context gives way to the
+        part that surely answers alone.
         """
         if self.quote_above >= 1 or self.form == "list":
             return ()
@@ -129,9 +139,10 @@ class AnswerQuoter(Node):
         best_score, (_, best) = max(scored, key=lambda one: one[0])
         limit = halfway(answerability.threshold)
         likely = [quote for score, (_, quote) in scored if score >= limit]
-        if best_score < self.quote_above or any(_rivals(quote, best, question) for quote in likely):
+        least = _LIKELY * answerability.threshold if self.after_writing else self.quote_above
+        if best_score < least or any(_rivals(quote, best, question) for quote in likely):
             return ()
-        sure = [one for score, one in scored if score >= self.quote_above and one[1].is_in(best)]
+        sure = [one for score, one in scored if score >= least and one[1].is_in(best)]
         return [min(sure, key=lambda one: len(one[1].text))]
 
 

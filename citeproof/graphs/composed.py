@@ -26,7 +26,7 @@ from citeproof.agents.retriever import Retriever
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.options import ComposedOptions
 from citeproof.graphs.proof import ENTRANCES, add_proof, enter_proof
-from citeproof.graphs.vtg import VTGParameters, writing_nodes
+from citeproof.graphs.vtg import FALLBACK, VTGParameters, is_silent, writing_nodes
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.state import ComposedResult, ComposedState, QuestionInput, last_round
 from citeproof.tools.toolbox import Toolbox
@@ -128,7 +128,10 @@ def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
     )
     builder.add_route("answer_quoter", _after_answer_quoter, *first)
     builder.add_edges("generation_demonstrator", writer)
-    builder.add_route(writer, _after_claim_generator, "citation_generator", *assessments)
+    builder.add_route(
+        writer, partial(_after_claim_generator, asks), "citation_generator", FALLBACK, *assessments
+    )
+    builder.add_edges(FALLBACK, end)
     builder.add_route("citation_generator", enter_proof, *ENTRANCES)
     builder.add_route("claim_acceptor", _after_claim_acceptor, writer, "claim_source", *assessments)
     builder.add_edges("assessment_demonstrator", "assessor")
@@ -186,8 +189,10 @@ def _write(parameters: ComposedParameters) -> str:
     return "generation_demonstrator" if parameters.demonstrate else "claim_generator"
 
 
-def _after_claim_generator(state: ComposedState, parameters: ComposedParameters) -> str:
-    return _after_writing(state, parameters) if state.get("draft") is None else "citation_generator"
+def _after_claim_generator(asks: bool, state: ComposedState, parameters: ComposedParameters) -> str:
+    if state.get("draft"):
+        return "citation_generator"
+    return FALLBACK if asks and is_silent(state, parameters) else _after_writing(state, parameters)
 
 
 def _after_claim_acceptor(state: ComposedState, parameters: ComposedParameters) -> str:

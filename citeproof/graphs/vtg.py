@@ -27,7 +27,17 @@ from citeproof.state import QuestionInput, Result, VTGState
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["PAPER_PARAMETERS", "VTGParameters", "build_vtg", "writing_nodes"]
+__all__ = [
+    "FALLBACK",
+    "PAPER_PARAMETERS",
+    "VTGParameters",
+    "build_vtg",
+    "is_silent",
+    "writing_nodes",
+]
+
+FALLBACK = "fallback_quoter"
+"""The node that quotes if the writer finds nothing to write."""
 
 Graph: TypeAlias = CompiledStateGraph[VTGState, Any, QuestionInput, Result]
 
@@ -61,7 +71,8 @@ class VTGParameters(ProofParameters):
     passage if that answers, and writes nothing. A list longer than `max_claims` stays whole."""
     quote_above: float = Field(default=0.85, ge=0.0, le=1.0)
     """A sentence of the passages that answers the whole question with at least this probability
-    becomes the answer, and nothing is written. 1 turns it off, which suits a large writer."""
+    becomes the answer, and nothing is written. If the writer finds nothing to write, the likeliest
+    sentence is quoted. 1 turns both off, which suits a large writer."""
     show_rejected: bool = True
     """False hides failed claims from the writer (Algorithm 1, line 6: it reads the accepted text
     and the memory)."""
@@ -131,7 +142,10 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
     )
     builder.add_route("answerability_verifier", _after_answerability, "answer_quoter", writer, end)
     builder.add_route("answer_quoter", _after_answer_quoter, writer, namer, end)
-    builder.add_route(writer, _after_claim_generator, "citation_generator", namer, end)
+    builder.add_route(
+        writer, partial(_after_claim_generator, asks), "citation_generator", FALLBACK, namer, end
+    )
+    builder.add_route(FALLBACK, _finish, namer, end)
     builder.add_route("citation_generator", enter_proof, *ENTRANCES)
     builder.add_route("claim_acceptor", _after_claim_acceptor, writer, namer, end)
     builder.add_edges(namer, end)
@@ -149,6 +163,7 @@ def writing_nodes(tools: Toolbox) -> dict[str, Node]:
             fixed=("candidates",),  # the composed flow's parameter is LLatrieval's
         ),
         "answer_quoter": AnswerQuoter(tools.answerability),
+        FALLBACK: AnswerQuoter(tools.answerability, after_writing=True),
         "claim_generator": ClaimGenerator(
             tools.llm_for("claim_generator"), answerability=tools.answerability
         ),
@@ -172,8 +187,17 @@ def _after_answer_quoter(state: VTGState, parameters: VTGParameters) -> str:
     return _finish(state, parameters) if state["claims"] else "claim_generator"
 
 
-def _after_claim_generator(state: VTGState, parameters: VTGParameters) -> str:
-    return "citation_generator" if state.get("draft") else _finish(state, parameters)
+def _after_claim_generator(asks: bool, state: VTGState, parameters: VTGParameters) -> str:
+    if state.get("draft"):
+        return "citation_generator"
+    return FALLBACK if asks and is_silent(state, parameters) else _finish(state, parameters)
+
+
+def is_silent(state: VTGState, parameters: VTGParameters) -> bool:
+    """Whether the writer wrote nothing, and a sentence may be quoted instead."""
+    wrote = state["claims"] or state["dropped"] or state["rejected"]
+    may_quote = parameters.check_answer and parameters.quote_above < 1
+    return not wrote and may_quote and not parameters.may_abstain
 
 
 def _after_claim_acceptor(state: VTGState, parameters: VTGParameters) -> str:

@@ -215,3 +215,23 @@ async def test_a_sentence_must_answer_each_part_of_the_question() -> None:
     both = who("Who begins, and when does it end?")
     assert await AnswerQuoter(TableEntailment(scores))(both) == {}
     assert await AnswerQuoter(answers(0.9, "Mia"))(both) != {}
+
+
+@pytest.mark.parametrize(
+    ("score", "question", "quoted"),
+    [
+        (0.38, "Who begins?", True),
+        (0.37, "Who begins?", False),
+        (0.38, "Does the youngest begin?", True),
+        (0.38, "Why does Mia begin?", False),
+        (0.38, "What are the players that begin?", True),
+        (0.38, "How many players begin?", False),
+    ],
+)
+async def test_after_writing_the_likeliest_sentence_is_quoted(
+    score: float, question: str, quoted: bool
+) -> None:
+    quoter = AnswerQuoter(answers(score, "youngest"), after_writing=True)
+    update: Any = await quoter(who(question))
+    said = [claim.text for claim in update.get("claims", ())]
+    assert said == (["The youngest player begins: Mia."] if quoted else [])

@@ -282,6 +282,30 @@ def test_a_sentence_that_surely_answers_is_quoted_and_nothing_is_written(build: 
     assert script.calls["claim_generator"] == 0
 
 
+@pytest.mark.parametrize("build", [build_vtg, build_composed])
+@pytest.mark.parametrize(
+    ("claims", "off", "text"),
+    [
+        (["DONE"], {}, "Ann Lee built the tower [1]."),
+        (["DONE"], {"quote_above": 1.0}, ""),
+        (["DONE"], {"check_answer": False}, ""),
+        (["DONE"], {"may_abstain": True}, ""),
+        ([LIT, "DONE"], {}, "The tower was lit in 1871 [1]."),
+    ],
+)
+def test_a_writer_that_finds_nothing_gives_way_to_the_likeliest_sentence(
+    build: Any, claims: list[str], off: dict[str, Any], text: str
+) -> None:
+    answers = TableEntailment(lambda premise, _: 0.7 if "built" in premise else 0.1)
+    judge = ScriptedChatModel(lambda _: Choice(Yes=0.9, No=0.1))
+    script = Script(claims=claims, citations=[[2]])
+    options = {**SEARCHLESS.get(build, {}), **off}
+    graph = build(script.toolbox(answerability=answers, roles={"judge": judge}), **options)
+    answer = graph.invoke({"question": "Who made the tower?"})["answer"]
+    assert answer.text == text
+    assert script.calls["claim_generator"] >= 1
+
+
 STEPS = Passage(id="s", title="Steps", text="To light it:\n1. Open the lid.\n2. Strike a match.")
 
 

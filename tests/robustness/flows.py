@@ -84,9 +84,10 @@ _SEEDS = {
 
 
 def switched_off(name: str) -> set[str]:
-    """The nodes of a flow that these parameters skip."""
+    """The nodes of a flow that these parameters skip, or a run in which the writer writes."""
     checking = {"retriever", "answerability_verifier", "answer_quoter"}
-    return {"reviewer", "claims_assessor", *(checking if name == "composed" else ())}
+    never = {"reviewer", "claims_assessor", "fallback_quoter"}
+    return {*never, *(checking if name == "composed" else ())}
 
 
 def seed(name: str) -> str:
