@@ -20,13 +20,8 @@ def read_arguments(
 ) -> tuple[Settings, dict[str, Any]]:
     """Load the settings (from file, environment, then these arguments) and a method's parameters.
 
-    Args:
-        config: The settings file.
-        sets: `key=value` items. A key with a dot, or a section's name, is a setting; any other is
-            a parameter.
-        llm: The language model.
-        store: The folder of the index.
-        defaults: Settings that `sets` may override.
+    `sets` are `key=value` items. A key with a dot, or a section's name, is a setting, which
+    overrides `defaults`; any other is a parameter.
     """
     known: dict[str, Any] = {"llm.model": llm, **(defaults or {})}
     parameters: dict[str, Any] = {}

@@ -87,9 +87,8 @@ def read_export(file: Path) -> tuple[list[str], str]:
 
 def print_import(report: ImportReport, console: Console) -> None:
     """Print the outcome of an import."""
-    numbers = {"added": report.added, "skipped": report.skipped}
-    rows = [(name, Text(count(own, "case"), style="bold")) for name, own in numbers.items()]
-    print_table(console, rows)
+    rows = (("added", report.added), ("skipped", report.skipped))
+    print_table(console, [(name, Text(count(own, "case"), style="bold")) for name, own in rows])
 
 
 def _can_ask() -> bool:

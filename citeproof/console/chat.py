@@ -159,7 +159,8 @@ def chat(
     """
     err = terminal(stderr=True)
     with open_runs(settings, method, parameters, err, cold=cold) as runs:
-        kept = Thread(secrets.token_hex(8))
-        if thread is not None:
+        if thread is None:
+            kept = Thread(secrets.token_hex(8))
+        else:
             kept = Thread(thread, Checkpoints.of(settings))
         return Chat(runs, kept, terminal(), err).run(stdin)

@@ -49,12 +49,9 @@ class Taken:
 
 
 def draw_svg(nodes: Sequence[str], edges: Iterable[Edge], taken: Taken | None = None) -> Markup:
-    """Draw nodes and edges.
+    """Draw a graph, and the path of a run through it if there is one.
 
-    Args:
-        nodes: Names; those that begin and end with two underscores are drawn as terminals.
-        edges: Edges between these nodes; those with the same ends are drawn as one.
-        taken: The path of a run; None draws only the graph.
+    Names that begin and end with two underscores are terminals; edges with the same ends are one.
     """
     facts = taken.facts if taken else {}
     boxes = {}

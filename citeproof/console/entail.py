@@ -12,9 +12,9 @@ from shutil import copyfileobj
 from typing import IO
 
 from rich.console import Console
-from rich.text import Text
 
 from citeproof.console.opening import show_count
+from citeproof.console.output import write_line
 from citeproof.errors import InputError
 from citeproof.files import file_errors, is_among, whole_file
 from citeproof.paths import exists, expand
@@ -96,9 +96,8 @@ def print_agreement(agreement: Agreement, console: Console) -> None:
     """Print how well scores agree with labels; print nothing if no pair has a label."""
     known = [f"{name} {value:.3f}" for name, value in agreement.figures().items()]
     if known:
-        line = " · ".join([count(agreement.pairs, "labelled pair"), *known])
-        console.print(Text(line), soft_wrap=True)
+        write_line(console, " · ".join([count(agreement.pairs, "labelled pair"), *known]))
     if agreement.unread:
         unread = count(agreement.unread, "label")
-        line = f"{unread} left out: write entailed, not_entailed, true or false"
-        console.print(Text(line, style="yellow"), soft_wrap=True)
+        told = f"{unread} left out: write entailed, not_entailed, true or false"
+        write_line(console, told, "yellow")

@@ -17,7 +17,7 @@ from citeproof.actors import Actors
 from citeproof.console.arguments import read_arguments
 from citeproof.console.on_ray import start_actors, verifier_on_ray
 from citeproof.console.opening import show_downloads
-from citeproof.console.output import print_table, terminal
+from citeproof.console.output import print_table, terminal, write_line
 from citeproof.console.papers import ask_by_parts, find_form, find_preset
 from citeproof.console.verifier import open_verifier
 from citeproof.errors import InputError
@@ -122,16 +122,16 @@ def score_runs(
 def _show(name: str, card: Scorecard, console: Console) -> None:
     answers = count(len(card.examples), "answer")
     failed = f", {count(card.errors, 'error')} left out" if card.errors else ""
-    console.print(Text.assemble((plain(name), "bold"), f" · {answers}{failed}"), soft_wrap=True)
+    write_line(console, Text.assemble((plain(name), "bold"), f" · {answers}{failed}"))
     rows: list[tuple[str, ...]] = []
-    for name, own in card.metrics.items():
+    for metric, own in card.metrics.items():
         of = "" if own.n == len(card.examples) else f"of {own.n}"
-        rows.append((name_metric(name), *format_estimate(own), of))
+        rows.append((name_metric(metric), *format_estimate(own), of))
     if card.mauve is not None:
         rows.append((name_metric("mauve"), f"{card.mauve:.3f}"))
     print_table(console, rows)
     for caveat in card.caveats:
-        console.print(Text(plain(caveat), style="yellow"), soft_wrap=True)
+        write_line(console, caveat, "yellow")
 
 
 class _Made:
@@ -154,7 +154,8 @@ class _Made:
             self.examples = [one.model_copy(update={"documents": ()}) for one in self.examples]
         if shard is not None:
             self.examples = shard.of(self.examples)
-        self.gold, parts = plan.gold or plan.method == "oracle", plan.sub_questions
+        self.gold = plan.gold or plan.method == "oracle"
+        parts = plan.sub_questions
         if plan.paper is not None:
             own, name = find_preset(self.method, plan.paper, plan.data, self.examples)
             self.parameters = {**own, **self.parameters}

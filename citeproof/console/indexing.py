@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from citeproof.console.opening import show_downloads
+from citeproof.console.output import write_line
 from citeproof.console.reading import refuse_nothing
 from citeproof.console.standing import Standing, show_standing
 from citeproof.errors import CiteproofError, InputError, MissingExtraError
@@ -107,12 +108,16 @@ def show_progress(
         try:
             yield standing
         except KeyboardInterrupt:
-            are = "is" if standing.documents == "1 document" else "are"
-            told = f"{standing.documents} {are} indexed; run the same command again to continue."
             if rebuild:
-                told = "Interrupted. The index is unchanged: "
-                told += "a new one replaces it only when complete."
-            raise KeyboardInterrupt(told) from None
+                kept = (
+                    "Interrupted. The index is unchanged: a new one replaces it only when complete."
+                )
+            else:
+                are = "is" if standing.documents.endswith("document") else "are"
+                kept = (
+                    f"{standing.documents} {are} indexed; run the same command again to continue."
+                )
+            raise KeyboardInterrupt(kept) from None
 
 
 def index_changes(
@@ -124,17 +129,17 @@ def index_changes(
     follow_links: bool,
 ) -> None:
     """Update the index whenever documents change, until Ctrl-C; print errors and carry on."""
-    console.print(Text("Watching for changes; Ctrl-C stops.", style="dim"))
+    write_line(console, "Watching for changes; Ctrl-C stops.", "dim")
     try:
         for _ in changes(documents, store):
             try:
                 report = index.update(documents, follow_links=follow_links)
             except (CiteproofError, OSError) as error:
-                console.print(Text(plain(str(error)), style="red"), soft_wrap=True)
+                write_line(console, str(error), "red")
                 continue
             _tell(report, console)
     except KeyboardInterrupt:
-        console.print(Text("Stopped watching.", style="dim"))
+        write_line(console, "Stopped watching.", "dim")
 
 
 def _tell(report: IndexReport, console: Console) -> None:
@@ -143,9 +148,9 @@ def _tell(report: IndexReport, console: Console) -> None:
     done["moved"] = tuple(new for _, new in report.moved)
     told = [f"{what} {PurePath(name).name}" for what, names in done.items() for name in names]
     if told:
-        console.print(Text(plain(f"{datetime.now():%H:%M:%S} {', '.join(told)}")), soft_wrap=True)
+        write_line(console, f"{datetime.now():%H:%M:%S} {', '.join(told)}")
     for _, message in report.errors:
-        console.print(Text.assemble(("✗ ", "red"), plain(message)), soft_wrap=True)
+        write_line(console, Text.assemble(("✗ ", "red"), plain(message)))
 
 
 def open_index(settings: Settings, console: Console, *, rebuild: bool = False) -> Index:

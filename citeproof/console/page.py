@@ -81,7 +81,7 @@ def render_page(
 
     Args:
         answer: The answer to show.
-        moments: The run's events; without them the page has no trace.
+        moments: Without them the page has no trace.
         graph: The graph that ran; by default what the moments show of it.
         traced: Whether to unfold the trace.
         broken: Whether the run gave no answer, so that this one only says why.

@@ -30,36 +30,35 @@ def print_index_report(
     if as_json:
         echo_json(report)
         return
-    changed = {
-        name: len(getattr(report, name))
-        for name in ("added", "updated", "unchanged", "moved", "removed")
-    }
-    rows = [(name, count(number, "document")) for name, number in changed.items() if number]
-    rows.append(("in all", count(report.passages, "passage")))
-    print_table(console, [(name, Text(told, style="bold")) for name, told in rows])
+    rows = []
+    for name in ("added", "updated", "unchanged", "moved", "removed"):
+        if documents := getattr(report, name):
+            rows.append((name, Text(count(len(documents), "document"), style="bold")))
+    rows.append(("in all", Text(count(report.passages, "passage"), style="bold")))
+    print_table(console, rows)
     for old, new in report.moved if details else ():
         write_line(console, f"moved: {old} → {new}")
     print_unread(report, console, details=details)
     if not (report.passages or report.errors):
-        known = f"Known endings: {', '.join(sorted(READERS))}."
-        told = f"There is no document of a known kind to read. {known}"
+        known = ", ".join(sorted(READERS))
+        told = f"There is no document of a known kind to read. Known endings: {known}."
         write_line(console, told, "yellow")
 
 
 def print_unread(report: IndexReport, console: Console, *, details: bool = False) -> None:
     """Print what was left out and which documents could not be read, with the reasons."""
-    if report.skipped and not details:
-        kinds = Counter(PurePath(path).suffix.lstrip(".") or "none" for path in report.skipped)
-        shown = ", ".join(f"{kind} {number:,}" for kind, number in kinds.most_common())
-        files = count(len(report.skipped), "file")
-        write_line(console, f"left out: {files} of other kinds ({shown})")
-    for path in report.skipped if details else ():
-        write_line(console, f"left out: {path} (no reader for its kind)")
-    reasons = Counter(why for _, why in report.left_out)
-    for why, number in reasons.most_common() if not details else ():
-        write_line(console, f"left out ({number:,}): {why}")
-    for name, why in report.left_out if details else ():
-        write_line(console, f"left out: {name} ({why})")
+    if details:
+        unread = ((path, "no reader for its kind") for path in report.skipped)
+        for name, why in (*unread, *report.left_out):
+            write_line(console, f"left out: {name} ({why})")
+    else:
+        if report.skipped:
+            kinds = Counter(PurePath(path).suffix.lstrip(".") or "none" for path in report.skipped)
+            shown = ", ".join(f"{kind} {number:,}" for kind, number in kinds.most_common())
+            files = count(len(report.skipped), "file")
+            write_line(console, f"left out: {files} of other kinds ({shown})")
+        for why, number in Counter(why for _, why in report.left_out).most_common():
+            write_line(console, f"left out ({number:,}): {why}")
     for sign, some in ((("! ", "yellow"), report.problems), (("✗ ", "red"), report.errors)):
         for document, message in some:
             reason = plain(message)

@@ -31,13 +31,9 @@ def require_terminal(console: Console) -> None:
 
 
 async def decide(request: ReviewRequested, console: Console) -> dict[str, str]:
-    """Show a claim with its citations, and ask for a decision.
-
-    Returns:
-        The decision to resume the run with.
+    """Show a claim with its citations, and ask for the decision to resume the run with.
 
     Raises:
-        InputError: Nobody can be asked.
         KeyboardInterrupt: The person quit.
     """
     require_terminal(console)

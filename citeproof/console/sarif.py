@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from citeproof.console.check import describe_verdict
-from citeproof.paths import expand
+from citeproof.paths import resolve
 from citeproof.tools.checking.locations import locate
 from citeproof.tools.sentences import Span
 from citeproof.types import CheckReport, Support
@@ -26,13 +26,7 @@ _RULES = {
 
 
 def render_sarif(report: CheckReport, text: str, file: Path) -> str:
-    """Render the sentences of a file that their own citations do not support, as SARIF.
-
-    Args:
-        report: The check.
-        text: The content of the file.
-        file: The file; below the current folder it is named by its relative path, as hosts expect.
-    """
+    """Render the sentences of a file that their own citations do not support, as SARIF."""
     spans = locate(text, [sentence.text for sentence in report.sentences])
     uri, results = _uri(file), []
     for sentence, span in zip(report.sentences, spans, strict=True):
@@ -109,7 +103,7 @@ def _uri(file: Path | str) -> str:
     """Return a URI, relative if the file is below the current folder, as hosts resolve it."""
     if "://" in str(file):  # a document read from the web
         return str(file)
-    path, here = expand(Path(file)).resolve(), Path.cwd().resolve()
+    path, here = resolve(Path(file)), resolve(Path())
     if path.is_relative_to(here):
         return quote(path.relative_to(here).as_posix())
     return path.as_uri()

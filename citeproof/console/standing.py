@@ -27,9 +27,7 @@ _FIRST_LINE, _LINES = 1.0, 5.0
 class Standing:
     """The progress of an update; called with each of its steps.
 
-    Args:
-        sizes: Document → its bytes, as far as they are known beforehand.
-        clock: Returns seconds.
+    `sizes` are the bytes of documents, as far as they are known beforehand.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ def describe_tokens(usage: Usage) -> str:
 def describe_call(usage: Usage) -> str:
     """Describe the cost of a language model call: its tokens and its time, if known."""
     took = seconds(usage.seconds) if usage.seconds else ""
-    return " · ".join(part for part in (describe_tokens(usage), took) if part)
+    return " · ".join(filter(None, (describe_tokens(usage), took)))
 
 
 def describe_proved(answer: Answer) -> str:

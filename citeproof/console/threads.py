@@ -53,15 +53,12 @@ class Opened(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """The checkpointer that the setting `checkpointer` names.
-
-    Args:
-        folder: The store's folder, which holds `threads.sqlite`.
-        where: `sqlite`, or the address of a PostgreSQL database.
-    """
+    """The checkpointer that the setting `checkpointer` names."""
 
     folder: Path
+    """The store's folder, which holds `threads.sqlite`."""
     where: str = "sqlite"
+    """`sqlite`, or the address of a PostgreSQL database."""
 
     @classmethod
     def of(cls, settings: Settings) -> Checkpoints:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
+from os.path import commonprefix
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -141,9 +142,7 @@ def timeline(moments: Sequence[Moment], graph: Shape | None = None) -> Trace | N
 
     def shared_length(prompt: str) -> int:
         nonlocal before
-        pairs = zip(before, prompt, strict=False)
-        shortest = min(len(before), len(prompt))
-        same = next((n for n, (mine, other) in enumerate(pairs) if mine != other), shortest)
+        same = len(commonprefix((before, prompt)))  # noqa: RUF071 — by letters, as meant
         before = prompt
         end = prompt.rfind("\n", 0, same) + 1  # whole lines
         return end if end >= _SHORTEST_FOLD else 0

@@ -67,13 +67,11 @@ def nothing_new(parameters: Mapping[str, Any], examples: Sequence[Example]) -> i
     LLatrieval they have at most as many documents as its first round has candidates. For methods
     without further searches the count is 0.
     """
-    known = parameters.get
+    known, met = parameters.get, 0
     if known("window"):  # LLatrieval
         met = max(known("candidates", 0), known("k", 0)) if known("max_rounds", 1) > 1 else 0
     elif known("pool") or (known("passages_per_query") and known("verify") and known("memory")):
         met = known("k", 0)
-    else:
-        met = 0
     return sum(0 < len(example.documents) <= met for example in examples)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
-from citeproof.evaluation.manifest import Data, Manifest, describe_changes, require_manifest
+from citeproof.evaluation.manifest import Manifest, describe_changes, require_manifest
 from citeproof.evaluation.results import Result, digest, lines_of, read_lines, read_results
 from citeproof.evaluation.runner import finish, totals_of
 from citeproof.evaluation.traces import trace_path
@@ -43,11 +43,8 @@ class Shard(NamedTuple):
 def merge(folders: Sequence[Path], out: Path) -> Manifest:
     """Merge runs of one configuration, in their order, into a run that can be resumed.
 
-    If several runs have the same example, the first result that is not an error is used.
-
-    Args:
-        folders: Folders of runs, which are not changed.
-        out: A new or empty folder.
+    If several runs have the same example, the first result that is not an error is used. The runs'
+    folders are not changed; `out` must be new or empty.
     """
     out = expand(out)
     if not folders:
@@ -61,27 +58,28 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
                 fix="Merge runs of one command that only differ in --shard and --out.",
             )
     examples: dict[str, Example] = {}
-    kept: dict[str, tuple[Result, Path]] = {}
-    """The result and the path of its trace, which may not exist, by the example's id."""
+    results: dict[str, Result] = {}
+    traces: dict[str, Path] = {}
+    """Example's id → where the trace of its result would be; it may not exist."""
     for folder in map(expand, folders):
-        results = read_results(folder / "results.jsonl")
+        here = read_results(folder / "results.jsonl")
         for number, example in enumerate(read_lines(folder / "examples.jsonl", Example), start=1):
             if examples.setdefault(example.id, example) != example:
                 raise InputError(f"Two examples have the id {example.id!r}", why=f"one in {folder}")
-            if (result := results.get(example.id)) is None:
-                continue
-            if example.id not in kept or (kept[example.id][0].error and not result.error):
-                kept[example.id] = result, trace_path(folder, number)
+            result, before = here.get(example.id), results.get(example.id)
+            if result and (before is None or (before.error and not result.error)):
+                results[example.id] = result
+                traces[example.id] = trace_path(folder, number)
     asked = list(examples.values())
-    there = [kept[example.id][0] for example in asked if example.id in kept]
+    there = [results[key] for key in examples if key in results]
     with file_errors(out):
         out.mkdir(parents=True, exist_ok=True)
         if any(out.iterdir()):
             raise InputError(f"{out} is not empty", fix="Name a new folder with --out.")
-        for number, example in enumerate(asked, start=1):
-            if example.id in kept and (trace := kept[example.id][1]).is_file():
+        for number, key in enumerate(examples, start=1):
+            if key in traces and traces[key].is_file():
                 trace_path(out, number).parent.mkdir(exist_ok=True)
-                shutil.copyfile(trace, trace_path(out, number))
+                shutil.copyfile(traces[key], trace_path(out, number))
     write_whole(out / "examples.jsonl", lines_of(asked))
     if len(there) == len(asked):
         finish(out, asked, there)
@@ -102,5 +100,5 @@ def merge(folders: Sequence[Path], out: Path) -> Manifest:
 
 def _anywhere(manifest: Manifest) -> Manifest:
     """Return the manifest without what differs between shards."""
-    data: Data = manifest.data.model_copy(update={"examples": 0, "chosen": ""})
+    data = manifest.data.model_copy(update={"examples": 0, "chosen": ""})
     return manifest.model_copy(update={"data": data})

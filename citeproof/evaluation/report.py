@@ -12,7 +12,7 @@ from citeproof.evaluation.report_plots import Point, Series, plot
 from citeproof.evaluation.report_tables import Table, all_tables, notes
 from citeproof.evaluation.statistics import name_metric
 from citeproof.markdown import literal, row
-from citeproof.paths import expand
+from citeproof.paths import resolve
 
 __all__ = ["HEADLINES", "Report", "markdown", "report"]
 
@@ -55,13 +55,14 @@ class Report:
 
         A cost is a name in `COSTS`, or `tokens` for tokens read and written.
         """
-        parts = _SUMS.get(cost, (cost,))
-        return [
-            Series(e.number, e.name, [Point(spent, own.value, own.low, own.high)])
-            for e in self.entries
-            if e.costs and (own := e.card.metrics.get(metric)) is not None
-            for spent in [sum(e.costs[part].value for part in parts)]
-        ]
+        found = []
+        for entry in self.entries:
+            own = entry.card.metrics.get(metric)
+            if entry.costs and own is not None:
+                spent = sum(entry.costs[part].value for part in _SUMS.get(cost, (cost,)))
+                point = Point(spent, own.value, own.low, own.high)
+                found.append(Series(entry.number, entry.name, [point]))
+        return found
 
     def draw(self, metric: str, cost: str = "tokens") -> str:
         """Return `series` as a standalone SVG."""
@@ -80,22 +81,17 @@ class Report:
 async def report(paths: Sequence[Path], against: Path | None = None) -> Report:
     """Compare runs by the scores that `citeproof score` saved for them.
 
-    A run without saved scores appears with the metrics that need no entailment model.
-
-    Args:
-        paths: Folders of runs, or JSON files of ALCE's runner.
-        against: A run with which the others are compared, on the examples that both have; it is an
-            error if there are none.
+    A run is a folder, or a JSON file of ALCE's runner. One without saved scores appears with the
+    metrics that need no entailment model. The others are compared with the run `against` on the
+    examples that both have; it is an error if there are none.
     """
-    if against is not None and _place(against) not in map(_place, paths):
-        paths = [against, *paths]
+    if against is None:
+        return _compare(await read_entries(paths), None, COLUMNS)
+    places = [resolve(path) for path in paths]
+    if resolve(against) not in places:
+        paths, places = [against, *paths], [resolve(against), *places]
     entries = await read_entries(paths)
-    base = None if against is None else entries[[*map(_place, paths)].index(_place(against))]
-    return _compare(entries, base, COLUMNS)
-
-
-def _place(path: Path) -> Path:
-    return expand(path).resolve()
+    return _compare(entries, entries[places.index(resolve(against))], COLUMNS)
 
 
 def markdown(made: Report) -> str:

@@ -88,10 +88,10 @@ def overview(entries: Sequence[Entry]) -> Table:
 
 def _judges(entry: Entry) -> str:
     """Return the entailment models that judged, by mode if they differ."""
-    told = {
-        mode: "–" if (own := card.entailment) is None else f"{own.name} (from {own.threshold:g})"
-        for mode, card in entry.cards.items()
-    }
+    told = {}
+    for mode, card in entry.cards.items():
+        judge = card.entailment
+        told[mode] = "–" if judge is None else f"{judge.name} (from {judge.threshold:g})"
     if len(set(told.values())) == 1:
         return next(iter(told.values()))
     return "; ".join(f"{mode}: {judge}" for mode, judge in told.items())
@@ -201,24 +201,27 @@ def notes(entries: Sequence[Entry], base: Entry | None, columns: tuple[str, ...]
     """Return notes that a reader needs, and explanations of the metrics."""
     cards = [card for entry in entries for card in entry.cards.values()]
     shown = present([card.metrics for card in cards], columns)
+    wholes = present([e.whole(mode) for e in entries for mode in e.cards], columns, OF_RUNS)
     notes = [_MODES, *(f"{name_metric(name)}: {METRICS[name]}." for name in shown)]
-    told = {*shown, *(name for entry in entries for name in entry.costs)}
-    wholes = {name for e in entries for mode in e.cards for name in e.whole(mode)}
-    told |= wholes
-    notes += [f"{name_metric(n)}: {OF_RUNS[n]}." for n in OF_RUNS if n in columns and n in wholes]
+    notes += [f"{name_metric(name)}: {OF_RUNS[name]}." for name in wholes]
     if columns != COLUMNS:
+        told = {*shown, *wholes, *(name for entry in entries for name in entry.costs)}
         notes += [f"No run has {name_metric(name)}." for name in columns if name not in told]
     if failed := sum(result.error is not None for e in entries for result in e.run.results):
-        notes.append(f"{count(failed, 'example')} ended in an error and is left out of all means.")
+        are = "is" if failed == 1 else "are"
+        notes.append(
+            f"{count(failed, 'example')} ended in an error and {are} left out of all means."
+        )
     for entry in entries:
-        manifest = entry.run.manifest
         if base is not None and entry.cards.keys().isdisjoint(base.cards):
             both = f"{entry.name} and {base.name}"
             notes.append(f"{both} were scored in different modes, so they have no differences.")
-        if manifest is not None and manifest.totals.waiting:
+        if (manifest := entry.run.manifest) is None:
+            continue
+        if manifest.totals.waiting:
             waiting = count(manifest.totals.waiting, "example")
             notes.append(f"{entry.name} is not finished: {waiting} to go.")
-        if manifest is not None and manifest.totals.nothing_new:
+        if manifest.totals.nothing_new:
             known = count(manifest.totals.nothing_new, "question")
             notes.append(
                 f"{entry.name}: {known} of {manifest.data.examples} brought no more documents than "
@@ -301,9 +304,8 @@ def _differing(one: Entry, other: Entry) -> list[str]:
     return list(find_changes(one.run.manifest, other.run.manifest))
 
 
-def _mean(runs: Sequence[Sequence[dict[str, float | None]]], metric: str) -> str:
-    found = mean_of_runs(runs, metric)
-    if found is None:
+def _mean(runs: Sequence[Sequence[Scores]], metric: str) -> str:
+    if (found := mean_of_runs(runs, metric)) is None:
         return "–"
     mean, deviation = found
     value, interval = format_estimate(mean)
@@ -314,7 +316,7 @@ def _of_runs(wholes: Sequence[dict[str, float]], name: str) -> str:
     values = [own[name] for own in wholes if name in own]
     if len(values) < len(wholes):
         return "–"
-    return f"{sum(values) / len(values):.3f} ± {spread(values):.3f}"
+    return f"{fmean(values):.3f} ± {spread(values):.3f}"
 
 
 def _over_sets(groups: Sequence[Sequence[Entry]], mode: Mode, metrics: Sequence[str]) -> str:

@@ -41,6 +41,7 @@ from citeproof.evaluation.runs import write_outputs
 from citeproof.evaluation.traces import Trace, make_trace, trace_path, write_trace
 from citeproof.files import file_errors, write_whole
 from citeproof.memory.bank import Bank
+from citeproof.paths import expand
 from citeproof.runtime.events import EvidenceFound, PassagesRetrieved
 from citeproof.runtime.gather import together
 from citeproof.runtime.moments import Moment, observe
@@ -53,6 +54,10 @@ __all__ = ["Answered", "Answerer", "Told", "answer", "describe", "run"]
 
 Told = Callable[[Example, Result, bool], Awaitable[None]]
 """Called with each result, and whether it is from an earlier sitting."""
+
+
+_NO_DETAILS = ("answer", "ledger", "question", "messages")
+"""Keys of the graph's output that are left out of a result's `details`."""
 
 
 class Answered(NamedTuple):
@@ -74,10 +79,6 @@ class Answerer(Protocol):
 
     async def answer(self, method: str, example: Example, *, trace: bool) -> Answered:
         """Answer an example; an error of the example becomes part of the result."""
-
-
-_TOLD = ("answer", "ledger", "question", "messages")
-"""Keys of the graph's output that are left out of a result's `details`."""
 
 
 def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any) -> Manifest:
@@ -121,7 +122,7 @@ async def run(
     Args:
         graph: The compiled graph of the method, or an `Answerer`.
         method: The method's name, for the manifest.
-        examples: The examples; their ids must be unique.
+        examples: Their ids must be unique.
         folder: The run's folder; created if it does not exist. It may not be in use.
         about: Further fields of the manifest: `settings`, `models`, and fields of its `data`.
         at_once: Maximum number of examples answered concurrently.
@@ -129,11 +130,9 @@ async def run(
         bank: The memory bank, whose size is recorded if the method reads it.
         trace: Also save a trace of each example, which is written to disk before its result.
         on_result: Called with each result, beginning with those of earlier sittings.
-
-    Returns:
-        The run's manifest, with totals.
     """
     _refuse_twins(examples)
+    folder = expand(folder)
     manifest = await asyncio.to_thread(describe, graph, method, examples, **dict(about or {}))
     bank = read_bank(bank, manifest.parameters)
     cases = graph.cases if isinstance(graph, Answerer) else await _size(bank)
@@ -201,14 +200,13 @@ async def answer(
         if lost or any(note.startswith(BY_WORDS) for note in said.notes):
             why = " ".join(said.notes)
             raise ModelOutageError("A model's server did not answer", why=why)
+        details = {key: value for key, value in final.items() if key not in _NO_DETAILS}
         fields = {
             # Flags are for readers; a metric would count them as words of the answer.
             "output": strip_flags(said.text),
             "docs": said.passages,
             "answer": said,
-            "details": to_jsonable_python(
-                {k: v for k, v in final.items() if k not in _TOLD}, fallback=str
-            ),
+            "details": to_jsonable_python(details, fallback=str),
         }
     except Exception as error:  # no error may stop the other examples
         fields = {"error": Failure.of(error)}

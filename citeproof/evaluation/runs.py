@@ -34,7 +34,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Its name in reports."""
+        """The name in reports."""
         return self.path.absolute().name if self.path.is_dir() else self.path.stem
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from statistics import fmean
 
 from citeproof.evaluation.examples import Example, Mode, Scores
 from citeproof.evaluation.metrics.citations import (
@@ -137,7 +138,7 @@ def aggregate(scores: Sequence[Scores]) -> dict[str, float]:
         rows = [[own.get(name) for name in names] for own in scores]
         kept = [[value for value in row if value is not None] for row in rows if None not in row]
         if kept:
-            means = [sum(column) / len(kept) for column in zip(*kept, strict=True)]
+            means = map(fmean, zip(*kept, strict=True))
             found[key] = of_means(dict(zip(names, means, strict=True)), key)
     return found
 
@@ -183,10 +184,10 @@ def _of_text(
 def _of_passages(example: Example, result: Result) -> Scores:
     if not (example.gold and example.answerable):
         return {}
-    found = {"gold_cited": _share(example.gold, cited_ids(result))}
-    if result.retrieved is None:
-        return dict(found)
-    return {**found, "gold_retrieved": _share(example.gold, result.retrieved)}
+    found: Scores = {"gold_cited": _share(example.gold, cited_ids(result))}
+    if result.retrieved is not None:
+        found["gold_retrieved"] = _share(example.gold, result.retrieved)
+    return found
 
 
 def _share(gold: Sequence[str], ids: Collection[str]) -> float:

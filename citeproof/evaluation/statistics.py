@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from statistics import stdev
 from typing import Any
 
 import numpy as np
@@ -41,15 +42,9 @@ def estimate(
 ) -> Estimate | None:
     """Return a metric as `aggregate` computes it, with its interval; for other keys the mean.
 
-    Args:
-        rows: The scores of each answer.
-        metric: The key.
-        less: Another method's scores for the same questions in the same order. The result is
-            then the paired difference over the questions to which the metric applies in both,
-            with the same resamples for both.
-
-    Returns:
-        None if the metric applies to no answer.
+    The result is None if the metric applies to no answer. With `less`, another method's scores for
+    the same questions in the same order, it is the paired difference over the questions to which
+    the metric applies in both, with the same resamples for both.
     """
     sides = [rows] if less is None else [rows, less]
     groups = [group for group in zip(*sides, strict=True) if all(_applies(metric, *group))]
@@ -65,14 +60,9 @@ def estimate(
 def mean_of_runs(runs: Sequence[Sequence[Scores]], metric: str) -> tuple[Estimate, float] | None:
     """Return the mean of a metric over runs of one method, and the runs' standard deviation.
 
-    The interval covers the sampling of questions, which is the same for all runs, and that of runs.
-
-    Args:
-        runs: The scores of each run, for the same questions in the same order.
-        metric: The key.
-
-    Returns:
-        None if a run has no answer to which the metric applies.
+    All runs have scores for the same questions in the same order. The interval covers the sampling
+    of questions, which is the same for all runs, and that of runs. The result is None if a run has
+    no answer to which the metric applies.
     """
     asked = [rows for rows in zip(*runs, strict=True) if any(_applies(metric, *rows))]
     numbers = [sum(_applies(metric, *rows)) for rows in zip(*asked, strict=True)]
@@ -86,7 +76,7 @@ def mean_of_runs(runs: Sequence[Sequence[Scores]], metric: str) -> tuple[Estimat
 
 def spread(values: Sequence[float]) -> float:
     """Return the sample standard deviation of values; 0 for a single value."""
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return stdev(values) if len(values) > 1 else 0.0
 
 
 def name_metric(metric: str) -> str:

@@ -44,7 +44,6 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     error: Failure | None = None
     """The error that ended the run, if there is no answer."""
     moments: tuple[Moment, ...] = ()
-    """The moments, in order."""
 
     @property
     def answer(self) -> Answer | None:
@@ -160,19 +159,22 @@ def find_trace(run: Path, example: str | None) -> Path:
             )
         return run
     require_manifest(run, ", or a file of `citeproof ask --events`")
-    ids = [own.id for own in read_lines(run / "examples.jsonl", Example)]
-    kept = {n: own for n, own in enumerate(ids, start=1) if trace_path(run, n).exists()}
+    ids = dict(enumerate((own.id for own in read_lines(run / "examples.jsonl", Example)), start=1))
+    kept = {n: own for n, own in ids.items() if trace_path(run, n).exists()}
     if not kept:
         fix = "Run citeproof eval with --trace, in a new folder."
         raise InputError(f"{run} kept no events", fix=fix)
-    numbers = {str(n): n for n in kept} | {own: n for n, own in kept.items()}
-    number = numbers.get(example) if example is not None else min(kept)
-    if number is None or (example is None and len(kept) > 1):
-        listed = ", ".join(f"{n} ({own})" for n, own in [*kept.items()][:_MOST_LISTED])
-        listed += ", …" if len(kept) > _MOST_LISTED else ""
-        what = "has several traces" if example is None else f"kept no events of {example!r}"
-        why = "" if example is None else "there is no such example, or no answer with --trace yet"
-        raise InputError(f"{run} {what}", why=why, fix=f"Name one of {listed}.")
+    listed = ", ".join(f"{n} ({own})" for n, own in [*kept.items()][:_MOST_LISTED])
+    fix = f"Name one of {listed}{', …' if len(kept) > _MOST_LISTED else ''}."
+    if example is None:
+        if len(kept) > 1:
+            raise InputError(f"{run} has several traces", fix=fix)
+        return trace_path(run, *kept)
+    # An id goes before a number, also if its own trace is missing.
+    numbers = {str(n): n for n in ids} | {own: n for n, own in ids.items()}
+    if (number := numbers.get(example)) not in kept:
+        why = "there is no such example, or no answer with --trace yet"
+        raise InputError(f"{run} kept no events of {example!r}", why=why, fix=fix)
     return trace_path(run, number)
 
 

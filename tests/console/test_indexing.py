@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from citeproof.console import indexing, standing
-from citeproof.console.indexing import changes, is_of_interest
+from citeproof.console.indexing import changes, is_of_interest, show_progress
 from citeproof.console.standing import Standing, show_standing
 from citeproof.errors import StoreError
 from citeproof.memory.index import Index, Step
@@ -131,6 +131,12 @@ def test_a_failure_is_told_at_the_end_and_by_the_exit_code(docs: Path) -> None:
     (docs / "rows.jsonl").write_text('{"text": ""}\n{"text": "A row."}\n')
     result = index("docs")
     assert (result.exit_code, "! " in result.stdout) == (0, True), "read, but not as a whole"
+
+
+def test_ctrl_c_counts_a_single_document_as_one() -> None:
+    shown = show_progress(Console(quiet=True), {"a.md": 1}, rebuild=False)
+    with pytest.raises(KeyboardInterrupt, match="0 of 1 document is indexed"), shown:
+        raise KeyboardInterrupt
 
 
 def test_ctrl_c_says_what_is_kept_and_doctor_what_is_missing(

@@ -190,6 +190,14 @@ def test_an_example_that_is_not_there_is_told_with_those_that_are(
         find_trace(folder, example)
 
 
+def test_an_id_without_a_trace_is_not_taken_for_the_number_of_another_example(
+    folder: Path,
+) -> None:
+    trace_path(folder, 3).unlink()  # that of the example with the id 1
+    with pytest.raises(InputError, match=r"kept no events of '1': .*Name one of 1 \(q/1\)\."):
+        find_trace(folder, "1")
+
+
 def test_the_only_trace_of_a_run_needs_no_name(folder: Path) -> None:
     trace_path(folder, 3).unlink()
     assert find_trace(folder, None) == trace_path(folder, 1)

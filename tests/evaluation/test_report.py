@@ -128,6 +128,10 @@ async def test_examples_that_ended_in_an_error_are_left_out_and_told(tmp_path: P
     text = markdown(await report([folder]))
     assert cells(text, "Runs")[1][4:7] == ["3", "0", "1"]
     assert "1 example ended in an error and is left out of all means." in text
+    results[2] = Result(id="q2", question="?", error=error)
+    write_whole(folder / "results.jsonl", lines_of(results))
+    text = markdown(await report([folder]))
+    assert "2 examples ended in an error and are left out of all means." in text
 
 
 def test_estimates_are_what_aggregate_gives_with_an_interval() -> None:

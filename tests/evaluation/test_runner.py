@@ -64,6 +64,18 @@ async def test_each_answer_is_on_disk_before_it_is_told_of_and_ends_in_order(
     assert list(read_lines(folder / "examples.jsonl", Example)) == asked
 
 
+async def test_a_folder_in_the_home_folder_holds_the_whole_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    asked = examples(tmp_path, 1)
+    await run(vtg(), "vtg", asked, Path("~/run"), trace=True)
+    held = {path.name for path in (tmp_path / "home" / "run").iterdir()} - {".lock"}
+    files = {"alce.json", "examples.jsonl", "manifest.json", "results.jsonl", "traces"}
+    assert (held, Path("~").exists()) == (files, False)
+
+
 @pytest.mark.parametrize("at_once", [1, 3])
 async def test_no_more_examples_are_in_work_than_allowed(tmp_path: Path, at_once: int) -> None:
     working, most, real = 0, 0, vtg()
