@@ -130,7 +130,7 @@ METHODS = {
         Method(
             name="composed",
             about="searches like llatrieval, learns like r2-mga, proves like vtg, refines once",
-            cost="vtg's plus 1 to 11 calls, and a second proof if the answer is refined",
+            cost="vtg's plus 0 to 11 calls, and a second proof if the answer is refined",
             schema="citeproof.graphs.composed:ComposedParameters",
         ),
         Method(

@@ -313,8 +313,9 @@ class Index:
 
     def _check_model(self, held: str | None) -> None:
         fix = (
-            "Set `embedding.model` to that model, or rebuild the index: citeproof index --rebuild; "
-            "in PostgreSQL, index under another `chroma.collection`."
+            "Set `embedding.model` to that model, or rebuild the index: "
+            "citeproof index --rebuild PATH; in PostgreSQL, index under another "
+            "`chroma.collection`."
         )
         if held is not None:
             check_model("The index", held, embedder_name(self.embeddings), fix)
