@@ -67,7 +67,8 @@ def piece_teller() -> Callable[[str], None]:
 def read_claims(reply: str, passages: Mapping[int, Passage], form: AnyForm) -> list[Claim]:
     """Read the claims of a reply, in order; drops citations of numbers without a passage.
 
-    Of each name in a list only the first citation counts, of anything else the first three.
+    Of each name in a list only the first citation counts, of anything else the first three. A
+    sentence that is repeated word for word is read once, with its first citations.
     """
     read = {"prose": _read_prose, "list": read_marked_list, "short": read_marked_name}[form]
     most = 1 if form == "list" else _MOST
@@ -78,7 +79,11 @@ def read_claims(reply: str, passages: Mapping[int, Passage], form: AnyForm) -> l
 
 
 def _read_prose(reply: str) -> list[MarkedSentence]:
-    return read_answer_json(reply) if is_answer_json(reply) else read_reply(reply)
+    sentences = read_answer_json(reply) if is_answer_json(reply) else read_reply(reply)
+    said: dict[str, MarkedSentence] = {}
+    for sentence in sentences:  # small models say the same thing three times
+        said.setdefault(sentence.text, sentence)
+    return list(said.values())
 
 
 def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage]) -> Claim:

@@ -104,6 +104,7 @@ def test_a_claim_quotes_the_sentence_that_supports_it_where_there_is_one() -> No
     [
         ("prose", "One [9][4][2][1][3]. Two.", [("One.", [4, 2, 1]), ("Two.", [])]),
         ("prose", JSON, [("Ann built it.", [1])]),
+        ("prose", "One [2]. Two [1]. One [3]. One.", [("One.", [2]), ("Two.", [1])]),
         ("list", "Ann [9][2][1], Cy [3], Bo", [("Ann", [2]), ("Cy", [3]), ("Bo", [])]),
         ("short", "June 5, 1871 [2][9][1].\nIt rained.", [("June 5, 1871", [2, 1])]),
         ("prose", "", []),
