@@ -63,11 +63,14 @@ class AnswerQuoter(Node):
         After writing, there is no other answer left for them.
         """
         question, memory = state["question"], memory_passages(state)
-        needs_writer = asks_yes_or_no(question) or asks_why(question)
-        if self.answerability is None or (needs_writer and not self.after_writing):
+        if self.answerability is None:
             return {}
-        wants_list = asks_for_several(question) and not self.after_writing
-        quote = self._quote_list if wants_list else self._quote_sentence
+        quote = self._quote_sentence
+        if not self.after_writing:
+            if asks_yes_or_no(question) or asks_why(question):
+                return {}
+            if asks_for_several(question):
+                quote = self._quote_list
         try:
             quoted = await quote(self.answerability, question, memory)
         except VerifierOutageError as error:

@@ -34,6 +34,7 @@ async def decide(request: ReviewRequested, console: Console) -> dict[str, str]:
     """Show a claim with its citations, and ask for the decision to resume the run with.
 
     Raises:
+        InputError: Nobody can be asked.
         KeyboardInterrupt: The person quit.
     """
     require_terminal(console)

@@ -130,6 +130,9 @@ async def run(
         bank: The memory bank, whose size is recorded if the method reads it.
         trace: Also save a trace of each example, which is written to disk before its result.
         on_result: Called with each result, beginning with those of earlier sittings.
+
+    Returns:
+        The run's manifest, with totals.
     """
     _refuse_twins(examples)
     folder = expand(folder)

@@ -26,7 +26,7 @@ from citeproof.agents.retriever import Retriever
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.options import ComposedOptions
 from citeproof.graphs.proof import ENTRANCES, add_proof, enter_proof
-from citeproof.graphs.vtg import FALLBACK, VTGParameters, is_silent, writing_nodes
+from citeproof.graphs.vtg import FALLBACK, VTGParameters, falls_back, writing_nodes
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.state import ComposedResult, ComposedState, QuestionInput, last_round
 from citeproof.tools.toolbox import Toolbox
@@ -192,7 +192,7 @@ def _write(parameters: ComposedParameters) -> str:
 def _after_claim_generator(asks: bool, state: ComposedState, parameters: ComposedParameters) -> str:
     if state.get("draft"):
         return "citation_generator"
-    return FALLBACK if asks and is_silent(state, parameters) else _after_writing(state, parameters)
+    return FALLBACK if falls_back(asks, state, parameters) else _after_writing(state, parameters)
 
 
 def _after_claim_acceptor(state: ComposedState, parameters: ComposedParameters) -> str:

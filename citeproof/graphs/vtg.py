@@ -32,7 +32,7 @@ __all__ = [
     "PAPER_PARAMETERS",
     "VTGParameters",
     "build_vtg",
-    "is_silent",
+    "falls_back",
     "writing_nodes",
 ]
 
@@ -190,13 +190,17 @@ def _after_answer_quoter(state: VTGState, parameters: VTGParameters) -> str:
 def _after_claim_generator(asks: bool, state: VTGState, parameters: VTGParameters) -> str:
     if state.get("draft"):
         return "citation_generator"
-    return FALLBACK if asks and is_silent(state, parameters) else _finish(state, parameters)
+    return FALLBACK if falls_back(asks, state, parameters) else _finish(state, parameters)
 
 
-def is_silent(state: VTGState, parameters: VTGParameters) -> bool:
-    """Whether the writer wrote nothing, and a sentence may be quoted instead."""
+def falls_back(asks: bool, state: VTGState, parameters: VTGParameters) -> bool:
+    """Whether a sentence may be quoted because the writer wrote nothing.
+
+    `asks` is whether there is a model that scores answers. A writer that may abstain has the last
+    word.
+    """
     wrote = state["claims"] or state["dropped"] or state["rejected"]
-    may_quote = parameters.check_answer and parameters.quote_above < 1
+    may_quote = asks and parameters.check_answer and parameters.quote_above < 1
     return not wrote and may_quote and not parameters.may_abstain
 
 
