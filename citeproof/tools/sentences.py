@@ -57,6 +57,9 @@ _COUNTED = re.compile(
 _NUMBER = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])[.)]\s+")
 # "The band Panic! at the Disco", "Is it old? asked Ann."
 _EXCLAIMED = re.compile(r"[!?]\s*$")
+# "Oklahoma! (1955) is a film", "Destroy All Humans! 2, a game": a title ends before it.
+_TITLE = re.compile(r"[^\W\d_]{2}[!?]\s+$")
+_AFTER_TITLE = re.compile(r"\(|[2-9][\s,;:]")
 _UNSPACED_ENDS = "。！？”’」』）"  # else "https://x.org/?q=1" is cut after its "?"
 _EDGES = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 # Scripts without spaces: each character counts as a word, or a page would be a single one.
@@ -182,6 +185,8 @@ def _is_between(flat: str, cut: int) -> bool:
     if not (before[-1].isspace() or before[-1] in _UNSPACED_ENDS):
         return False
     if behind.islower() and _EXCLAIMED.search(before):
+        return False
+    if _AFTER_TITLE.match(flat, cut) and _TITLE.search(before):
         return False
     return not (behind.isdigit() and _COUNTED.search(before))
 
