@@ -119,7 +119,8 @@ class AnswerQuoter(Node):
     ) -> Sequence[tuple[int, Quote]]:
         """The sentence that answers every part of the question best, if it surely does.
 
-        After writing, it need not be sure. If a sentence of another document may answer too, and
+        It must be understood alone: the answer may stand in the heading that "This list" refers to.
+        After writing, it need be neither. If a sentence of another document may answer too, and
         says something else, the writer has to weigh them. A quote with its context gives way to the
         part that surely answers alone.
         """
@@ -143,7 +144,8 @@ class AnswerQuoter(Node):
         limit = halfway(answerability.threshold)
         likely = [quote for score, (_, quote) in scored if score >= limit]
         least = _LIKELY * answerability.threshold if self.after_writing else self.quote_above
-        if best_score < least or any(_rivals(quote, best, question) for quote in likely):
+        fits = best.stands_alone or self.after_writing
+        if not fits or best_score < least or any(_rivals(one, best, question) for one in likely):
             return ()
         sure = [one for score, one in scored if score >= least and one[1].is_in(best)]
         return [min(sure, key=lambda one: len(one[1].text))]

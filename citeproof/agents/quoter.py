@@ -113,8 +113,7 @@ class Quoter(Node):
         question; if there are none, if it is the nearest sentence. Other quotes must answer with a
         higher score, and replace only a claim in serious doubt. If there are none, a sentence with
         the numbers of a failed claim is a quote. Related quotes go first, then those with all names
-        and numbers of the claim, then the nearest. A claim that sums up a list has no quote. A
-        proved claim gives way only to a whole sentence.
+        and numbers of the claim, then the nearest. A claim that sums up a list has no quote.
         """
         claim, question = draft.text, state["question"]
         accepted = [other.text for other in state["claims"]]
@@ -155,9 +154,7 @@ class Quoter(Node):
 
         if _sums_up(added, passage) or (is_failed and len(content(claim)) < _SHORT):
             return None
-        quotes = list(_useful(passage, claim, accepted))
-        if not is_failed:
-            quotes = [quote for quote in quotes if quote.is_statement]
+        quotes = list(_useful(passage, claim, accepted, is_failed))
         if judge is None:
             scored = [(quote, limit) for quote in quotes]
         else:
@@ -183,10 +180,14 @@ def _sums_up(added: Set[str], passage: Passage) -> bool:
     return max(map(len, parts), default=0) < least <= len(set().union(*items))
 
 
-def _useful(passage: Passage, claim: str, accepted: Sequence[str]) -> Iterator[Quote]:
+def _useful(
+    passage: Passage, claim: str, accepted: Sequence[str], is_failed: bool
+) -> Iterator[Quote]:
     """The quotes that may replace a claim, without leading sentences that the answer has already.
 
-    They contain the commands and similar code of the claim, and do not repeat the answer so far.
+    They contain the commands and similar code of the claim, and do not repeat the answer so far. A
+    proved claim gives way only to a whole sentence that can be understood alone: "This list only
+    gets news" does not name the list.
     """
     alone = quotes_in(passage, context=False)
     for whole, sentence in zip(quotes_in(passage), alone, strict=True):
@@ -194,6 +195,7 @@ def _useful(passage: Passage, claim: str, accepted: Sequence[str]) -> Iterator[Q
         quote = sentence if lead and adds_nothing(lead, accepted) else whole
         if (
             quote.says_something
+            and (is_failed or (quote.is_statement and whole.stands_alone))
             and not missing_code(quote.text, claim)
             and not adds_nothing(quote.text, accepted)
         ):

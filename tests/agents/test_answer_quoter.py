@@ -154,6 +154,14 @@ async def test_no_other_sentence_is_quoted(quoter: AnswerQuoter, question: str) 
     assert await quoter(who(question)) == {}
 
 
+async def test_a_sentence_that_refers_to_its_heading_is_quoted_only_after_writing() -> None:
+    list_ = Passage(id="a", title="Lists – curl-news", text="This list only gets our news.")
+    given = asked("Which list gets news?", passages=[list_], long_term=["a"])
+    assert await AnswerQuoter(answers(text="news"))(given) == {}
+    update: Any = await AnswerQuoter(answers(text="news"), after_writing=True)(given)
+    assert [claim.text for claim in update["claims"]] == [list_.text]
+
+
 @pytest.mark.parametrize(
     ("text", "quoted"),
     [("Laptops are replaced every year.", False), ("Ask Mia in IT for it.", True)],

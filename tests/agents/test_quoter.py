@@ -232,6 +232,16 @@ async def test_a_sentence_that_refers_to_the_one_before_it_is_quoted_with_it() -
     assert draft.text == "She was born in York in 1820."
 
 
+async def test_a_sentence_that_refers_to_its_heading_replaces_no_proved_claim() -> None:
+    passage = Passage(id="a", title="Lists – curl-news", text="This list only gets our news.")
+    claim = "The list for news is curl-news."
+    assert await quote(in_doubt(claim, passage=passage), "news") is None
+    draft = Draft(text=claim, cited=("a",), verdict=failed(0.5))
+    given = in_doubt(claim, passage=passage, draft=draft)
+    replaced = await quote(given, "news")
+    assert replaced is not None and replaced.text == passage.text
+
+
 async def test_no_single_sentence_replaces_a_claim_that_sums_up_a_list() -> None:
     gains = "- WAL is faster\n- Readers do not block writers.\n- WAL needs fewer fsync operations."
     passage = Passage(id="a", title="WAL", text=gains)

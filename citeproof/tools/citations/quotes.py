@@ -89,6 +89,11 @@ class Quote(NamedTuple):
         """Whether it says something, and is a whole sentence or the row of a table."""
         return self.says_something and _STATEMENT.match(self.text) is not None
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it can be understood without the sentences before it."""
+        return not depends_on_context(self.text)
+
     def is_in(self, other: Quote) -> bool:
         """Whether another quote includes this one."""
         within = other.start <= self.start and self.end <= other.end
