@@ -239,7 +239,8 @@ async def test_a_sentence_that_refers_to_its_heading_replaces_no_proved_claim() 
     draft = Draft(text=claim, cited=("a",), verdict=failed(0.5))
     given = in_doubt(claim, passage=passage, draft=draft)
     replaced = await quote(given, "news")
-    assert replaced is not None and replaced.text == passage.text
+    assert replaced is not None
+    assert replaced.text == passage.text
 
 
 async def test_no_single_sentence_replaces_a_claim_that_sums_up_a_list() -> None:
