@@ -139,7 +139,8 @@ KING = titled("Stephen King (writer)", "He was born in Portland.")
     [
         ([TOWN, OTHER_FILM], "Maximum Overdrive was directed by Randal Kleiser.", False),
         ([TOWN, FILM], "A film by King was shot in Leland.", True),
-        ([TOWN, FILM, KING], "A film by a man from Portland was shot in Leland.", True),
+        ([TOWN, FILM, KING], "A film by a man from Portland was shot in Leland.", False),
+        ([TOWN, FILM, KING], "King shot Maximum Overdrive in Leland, North Carolina.", True),
         ([TOWN, KING], "A man from Portland shot a film in Leland.", False),
         ([TOWN, KING, OTHER_FILM], "Stephen King was born in Leland.", False),
         ([OTHER_FILM, FILM], "Maximum Overdrive and Flight of the Navigator are of 1986.", True),
