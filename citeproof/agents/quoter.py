@@ -10,7 +10,7 @@ from citeproof.agents.quote_verifier import IDENTICAL
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import ClaimDrafted, ClaimVerified, emit
 from citeproof.runtime.meter import note
-from citeproof.state import Draft, DraftState, Update, number_passages
+from citeproof.state import Draft, DraftState, Update, memory_passages, number_passages
 from citeproof.tools.citations.marks import adds_nothing, content, supporting_sentence
 from citeproof.tools.citations.quotes import Quote, quotes_in
 from citeproof.tools.entailment import Entailment, halfway
@@ -30,8 +30,9 @@ _NEARLY = 0.5
 """A failed claim with at least this share of `quote_below` was nearly proved. Of seven such claims
 on short documents and Wikipedia, a quote was right for six, and missed the question for one. Any
 other failed claim gives way only to a sentence that is related to it and surely answers: "It is
-open from 9 to noon on Saturdays" (0.36), or to the one row of a table that answers: small writers
-take the price of another row."""
+open from 9 to noon on Saturdays" (0.36), to one that answers and has its names in code: "With
+`--connect-timeout` you tell curl the maximum time" (0.61), or to the one row of a table that
+answers: small writers take the price of another row."""
 _AGREED = 0.6
 """If no other quote answers, a failed claim gives way to a sentence that has its numbers, apart
 from those of the question, and answers with at least this share of the threshold: "The default port
@@ -81,7 +82,7 @@ class Quoter(Node):
         draft = state["draft"]
         if draft is None or len(draft.cited) != 1 or not self._doubts(draft, state["question"]):
             return {}
-        [passage] = number_passages(state, draft.cited).values()
+        passage = _find_source(state, draft)
         try:
             quote = await self._choose(state, passage, draft)
         except VerifierOutageError as error:
@@ -95,7 +96,8 @@ class Quoter(Node):
             note(f"not surely proved, so replaced by a quote: {draft.text}")
             emit(ClaimDrafted(text=quote.text, trial=trials))
         emit(ClaimVerified(text=quote.text, verdict=verdict))
-        return {"draft": draft.model_copy(update={"text": quote.text, "verdict": verdict})}
+        said = {"text": quote.text, "cited": (passage.id,), "verdict": verdict}
+        return {"draft": draft.model_copy(update=said)}
 
     def _doubts(self, draft: Draft, question: str) -> bool:
         verdict = draft.verdict
@@ -127,6 +129,7 @@ class Quoter(Node):
         added = content(claim) - content(f"{question} {passage.title} use")
         limit = self.answerability.threshold if self.answerability else 0.0
         judge = self.answerability if self.check_answer else None
+        names_code = bool(missing_code("", claim))
         numbers = {one for one in missing_details(question, claim) if any(map(str.isdigit, one))}
 
         def is_nearest(quote: Quote) -> bool:
@@ -144,7 +147,8 @@ class Quoter(Node):
             if is_failed and judge is not None and ROW.match(quote.text):
                 return score >= limit
             if is_far:
-                return is_related(quote) and score >= halfway(limit)
+                enough = limit if names_code else halfway(limit)
+                return (names_code or is_related(quote)) and score >= enough
             return score >= limit if is_related(quote) else not is_sure and score >= halfway(limit)
 
         def rank(scored: tuple[Quote, float]) -> tuple[bool, bool, bool, float]:
@@ -168,6 +172,18 @@ class Quoter(Node):
             if is_failed and score >= _AGREED * limit and has_numbers(quote)
         ]
         return max(answering, key=rank)[0] if answering else None
+
+
+def _find_source(state: DraftState, draft: Draft) -> Passage:
+    """The cited passage, or one of the memory that has the claim's names in code if it lacks any.
+
+    The claim named `CURLOPT_PIPEWAIT`, and cited a passage with another option.
+    """
+    [cited] = number_passages(state, draft.cited).values()
+    if not missing_code(cited.premise, draft.text):
+        return cited
+    memory = memory_passages(state).values()
+    return next((one for one in memory if not missing_code(one.premise, draft.text)), cited)
 
 
 def _sums_up(added: Set[str], passage: Passage) -> bool:

@@ -88,6 +88,31 @@ async def test_a_claim_that_was_far_from_proved_needs_a_sentence_that_surely_ans
     assert (update.get("draft", given["draft"]).text == SENATE) is quoted
 
 
+@pytest.mark.parametrize(("score", "quoted"), [(0.5, True), (0.49, False)])
+async def test_a_far_claim_gives_way_to_a_sentence_with_its_option_that_answers(
+    score: float, quoted: bool
+) -> None:
+    said = "With `--connect-timeout` you tell curl the longest time."
+    passage = Passage(id="a", title="Timeout", text=f"Networks fail. {said}")
+    claim = "To give up after 3 seconds, use `--connect-timeout` with a value of 3."
+    draft = Draft(text=claim, cited=("a",), verdict=failed(0.37))
+    given = in_doubt(claim, passage=passage, draft=draft, question="How do I limit the time?")
+    model = TableEntailment(lambda premise, _: score if said in premise else 0.1)
+    update: Any = await Quoter(model)(given)
+    assert (update.get("draft") is not None) == quoted
+    assert not quoted or update["draft"].text == said
+
+
+async def test_the_passage_that_has_the_option_of_the_claim_is_quoted() -> None:
+    said = "To prefer multiplexing, set the `CURLOPT_PIPEWAIT` option."
+    other = Passage(id="b", title="Multiplexing", text=said)
+    draft = Draft(text="Set `CURLOPT_PIPEWAIT` to hold it back.", cited=("a",), verdict=failed(0.2))
+    given = in_doubt(draft=draft, passages=[PASSAGE, other], long_term=["a", "b"])
+    quoted = await quote(given, said)
+    assert quoted is not None
+    assert (quoted.text, quoted.cited) == (said, ("b",))
+
+
 async def test_nothing_unrelated_replaces_a_claim_that_was_far_from_proved() -> None:
     other = Draft(text="In 1920 it met in Paris.", cited=("a",), verdict=failed(0.44))
     assert await quote(in_doubt(draft=other)) is None
