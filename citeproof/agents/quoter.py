@@ -146,9 +146,10 @@ class Quoter(Node):
         def answers(quote: Quote, score: float) -> bool:
             if is_failed and judge is not None and ROW.match(quote.text):
                 return score >= limit
+            if is_far and names_code and quote.is_statement:
+                return score >= limit
             if is_far:
-                enough = limit if names_code else halfway(limit)
-                return (names_code or is_related(quote)) and score >= enough
+                return is_related(quote) and score >= halfway(limit)
             return score >= limit if is_related(quote) else not is_sure and score >= halfway(limit)
 
         def rank(scored: tuple[Quote, float]) -> tuple[bool, bool, bool, float]:

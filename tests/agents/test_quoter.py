@@ -93,11 +93,11 @@ async def test_a_far_claim_gives_way_to_a_sentence_with_its_option_that_answers(
     score: float, quoted: bool
 ) -> None:
     said = "With `--connect-timeout` you tell curl the longest time."
-    passage = Passage(id="a", title="Timeout", text=f"Networks fail. {said}")
+    passage = Passage(id="a", title="Timeout", text=f"{said}\n\ncurl --connect-timeout 3 a b")
     claim = "To give up after 3 seconds, use `--connect-timeout` with a value of 3."
     draft = Draft(text=claim, cited=("a",), verdict=failed(0.37))
     given = in_doubt(claim, passage=passage, draft=draft, question="How do I limit the time?")
-    model = TableEntailment(lambda premise, _: score if said in premise else 0.1)
+    model = TableEntailment(lambda premise, _: score if said in premise else 0.7)
     update: Any = await Quoter(model)(given)
     assert (update.get("draft") is not None) == quoted
     assert not quoted or update["draft"].text == said
