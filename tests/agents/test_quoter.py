@@ -93,7 +93,7 @@ async def test_a_far_claim_gives_way_to_a_sentence_with_its_option_that_answers(
     score: float, quoted: bool
 ) -> None:
     said = "With `--connect-timeout` you tell curl the longest time."
-    passage = Passage(id="a", title="Timeout", text=f"{said}\n\ncurl --connect-timeout 3 a b")
+    passage = Passage(id="a", title="Timeout", text=f"{said}\n\ncurl --connect-timeout 9 a b")
     claim = "To give up after 3 seconds, use `--connect-timeout` with a value of 3."
     draft = Draft(text=claim, cited=("a",), verdict=failed(0.37))
     given = in_doubt(claim, passage=passage, draft=draft, question="How do I limit the time?")
