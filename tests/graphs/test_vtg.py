@@ -106,11 +106,14 @@ def test_citations_to_numbers_that_do_not_exist_are_dropped(numbers: list[int], 
     assert verdicts(answer)[0].tier == tier
 
 
+ALL = "The tower has a light and a keeper."
+
+
 def test_at_most_three_passages_are_cited() -> None:
     script = Script(
-        claims=["All.", "DONE"],
+        claims=[ALL, "DONE"],
         citations=[[1, 2, 3, 4]],
-        needs={"All.": [BUILT, LIT, KEPT]},
+        needs={ALL: [BUILT, LIT, KEPT]},
         passages={"": [A, B, C, D]},
     )
     answer = script.run(k=4)

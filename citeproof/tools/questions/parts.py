@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from citeproof.tools.sentences import split
+
 _WH = r"(?:who|whom|whose|what|which|when|where|why|how)"
 _BEFORE = r"(?:(?:in|on|at|by|for|to|of|from|with|under|since|until)\s+)?"
 _AND = re.compile(
@@ -22,6 +24,12 @@ _AUXILIARY = (
 _BEGINS = re.compile(rf"^\s*(?:\w+\s+)?{_AUXILIARY}\b", re.I)
 """Matches what stands before the topic, such as "long is" in "How long is a cycle?"."""
 _YES_OR_NO = re.compile(rf"^\W*{_AUXILIARY}(?:n['’]t)?\s+(?!.*,?\s+or\b)", re.I)
+_CONDITION = re.compile(
+    rf"^\s*(?:if|when|while|after|before|once|since|because|as|although)\s+(?!{_AUXILIARY}\b)"
+    rf"[^?]*?,\s+(?=(?:{_BEFORE}{_WH}|{_AUXILIARY})\b)",
+    re.I,
+)
+"""Matches a clause in front of a question, such as "If I am ill,"."""
 _ONLY_ASKS = re.compile(rf"{_BEFORE}{_WH}(?:\s+(?:many|much|long|often|far|year|date))?", re.I)
 """Matches a part that does not say on its own what it asks."""
 _SAYS_LITTLE = re.compile(
@@ -33,13 +41,26 @@ _SAYS_LITTLE = re.compile(
 _FROM_VERB = re.compile(rf"(?:\S+\s+){{0,2}}?({_AUXILIARY}\b.*)", re.I)
 
 
+def find_asking(question: str) -> str:
+    """Return a question without the statements and the condition in front of it; English only.
+
+    Of 32 questions on a book, eight begin with one.
+
+    >>> find_asking("I pay by card. If I cancel, do I get it back?")
+    'do I get it back?'
+    """
+    spans = split(question)
+    begins = (span.start for span in spans if question[: span.end].endswith("?"))
+    return _CONDITION.sub("", question[next(begins, 0) :])
+
+
 def asks_yes_or_no(question: str) -> bool:
     """Whether a question can be answered by yes or no; English only.
 
     >>> asks_yes_or_no("Is gas included in the rent?"), asks_yes_or_no("Is it red or blue?")
     (True, False)
     """
-    return bool(_YES_OR_NO.match(question))
+    return bool(_YES_OR_NO.match(find_asking(question)))
 
 
 def question_parts(question: str) -> list[str]:
