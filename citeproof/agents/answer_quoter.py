@@ -119,7 +119,7 @@ class AnswerQuoter(Node):
     ) -> Sequence[tuple[int, Quote]]:
         """The sentence that answers every part of the question best, if it surely does.
 
-        It must be understood alone: the answer may stand in the heading that "This list" refers to.
+        It must make sense alone: the answer may stand in the heading that "This list" refers to.
         After writing, it need be neither. If a sentence of another document may answer too, and
         says something else, the writer has to weigh them. A quote with its context gives way to the
         part that surely answers alone.

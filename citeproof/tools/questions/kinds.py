@@ -7,7 +7,7 @@ import re
 from citeproof.tools.citations.marks import content
 from citeproof.tools.entailment.details import NUMBER_VALUES
 from citeproof.tools.entailment.spans import MONTH, YEAR
-from citeproof.tools.questions.parts import find_asking
+from citeproof.tools.questions.parts import strip_preamble
 from citeproof.tools.questions.wording import asks_who, asks_why
 
 _HOW_MANY = re.compile(r"\s*(?:\w+\s+)?how many\b", re.IGNORECASE)
@@ -79,7 +79,7 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
     """
     if asks_why(question):
         return _REASON.search(answer) is None
-    asking = find_asking(question)
+    asking = strip_preamble(question)
     if _HOW_MANY.match(asking):
         wanted, said = _NUMBER, _NO_COUNT.sub(" ", answer)
     elif _WHEN.match(asking):

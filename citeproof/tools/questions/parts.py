@@ -41,12 +41,12 @@ _SAYS_LITTLE = re.compile(
 _FROM_VERB = re.compile(rf"(?:\S+\s+){{0,2}}?({_AUXILIARY}\b.*)", re.I)
 
 
-def find_asking(question: str) -> str:
+def strip_preamble(question: str) -> str:
     """Return a question without the statements and the condition in front of it; English only.
 
     Of 32 questions on a book, eight begin with one.
 
-    >>> find_asking("I pay by card. If I cancel, do I get it back?")
+    >>> strip_preamble("I pay by card. If I cancel, do I get it back?")
     'do I get it back?'
     """
     spans = split(question)
@@ -60,7 +60,7 @@ def asks_yes_or_no(question: str) -> bool:
     >>> asks_yes_or_no("Is gas included in the rent?"), asks_yes_or_no("Is it red or blue?")
     (True, False)
     """
-    return bool(_YES_OR_NO.match(find_asking(question)))
+    return bool(_YES_OR_NO.match(strip_preamble(question)))
 
 
 def question_parts(question: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from citeproof.tools.citations.marks import content
-from citeproof.tools.questions.parts import asks_yes_or_no, find_asking
+from citeproof.tools.questions.parts import asks_yes_or_no, strip_preamble
 from citeproof.tools.sentences import split
 
 STATES = "The passage states that"
@@ -58,7 +58,7 @@ def begin_answer(question: str) -> str:
 
 def tells_how(sentence: str, question: str) -> bool:
     """Whether a sentence answers "How do I …?" with the goal first: "To …, do this"."""
-    return sentence.startswith("To ") and _ASKS_HOW.match(find_asking(question)) is not None
+    return sentence.startswith("To ") and _ASKS_HOW.match(strip_preamble(question)) is not None
 
 
 def asks_for_several(question: str) -> bool:
@@ -69,18 +69,18 @@ def asks_for_several(question: str) -> bool:
     >>> asks_for_several("Who wrote it?"), asks_for_several("What is the price?")
     (False, False)
     """
-    asked = find_asking(question)
+    asked = strip_preamble(question)
     return bool(_ASKS_HOW.match(asked) or _ASKS_SEVERAL.match(asked))
 
 
 def asks_why(question: str) -> bool:
     """Whether a question asks for reasons; English only."""
-    return _ASKS_WHY.match(find_asking(question)) is not None
+    return _ASKS_WHY.match(strip_preamble(question)) is not None
 
 
 def asks_who(question: str) -> bool:
     """Whether a question asks for somebody; English only."""
-    return _ASKS_WHO.match(find_asking(question)) is not None
+    return _ASKS_WHO.match(strip_preamble(question)) is not None
 
 
 def repeats_question(sentence: str, question: str) -> bool:
