@@ -69,6 +69,14 @@ def test_index_of_nothing_that_can_be_read_says_so(folder: Path, document: str, 
     assert not Path("new").exists()
 
 
+def test_a_folder_without_documents_is_told_beside_an_index_too(tmp_path: Path) -> None:
+    store = ["--store", str(tmp_path / "store")]
+    run(["index", str(documents(tmp_path / "docs")), *store], code=0)
+    (tmp_path / "empty").mkdir()
+    result = run(["index", str(tmp_path / "empty"), *store], code=1)
+    assert "There is no document of a known kind to read." in " ".join(result.stdout.split())
+
+
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """Scripted tools in place of those that the settings name; the settings they came with."""

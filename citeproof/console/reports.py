@@ -34,12 +34,13 @@ def print_index_report(
     for name in ("added", "updated", "unchanged", "moved", "removed"):
         if documents := getattr(report, name):
             rows.append((name, Text(count(len(documents), "document"), style="bold")))
+    is_idle = not rows
     rows.append(("in all", Text(count(report.passages, "passage"), style="bold")))
     print_table(console, rows)
     for old, new in report.moved if details else ():
         write_line(console, f"moved: {old} → {new}")
     print_unread(report, console, details=details)
-    if not (report.passages or report.errors):
+    if not report.errors and (is_idle or not report.passages):
         known = ", ".join(sorted(READERS))
         told = f"There is no document of a known kind to read. Known endings: {known}."
         write_line(console, told, "yellow")
