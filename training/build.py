@@ -44,10 +44,10 @@ def build(
     sources = {p["id"]: p["source"] for p in passages}
     for name in ("made", "final", "held", "whole"):
         (out / name).mkdir(parents=True, exist_ok=True)
-    unseen = {name: _asked(data, name, pool) for name in QUESTIONS}
+    unseen = {name: asked_of(data, name, pool) for name in QUESTIONS}
     free = apart(pool, {item.gold.title for items in unseen.values() for item in items})
     texts = [text for key, text in free.items() if sources[key] in SEEN]
-    squad = _asked(data, "squad", free)
+    squad = asked_of(data, "squad", free)
     for name, rows in _made(data, free, squad, texts).items():
         _save(out, f"made/{name}", rows)
     # The third stage: twins, and questions with the sentences around their answers.
@@ -92,7 +92,7 @@ def _read_closely(
     for folder, kept in (("held", True), ("final", False)):
         some = [row for row in squad2 if (row["title"] in left_out) is kept]
         save(f"{folder}/answers_squad2", answers.unanswerable(some, pool, rng))
-    squad = [item for item in _asked(data, "squad", free) if item.gold.title not in left_out]
+    squad = [item for item in asked_of(data, "squad", free) if item.gold.title not in left_out]
     squad = rng.sample(squad, len(squad))
     save("final/answers_squad", answers.answering(squad[:1500], pool, rng))
     clapnq = [
@@ -103,7 +103,7 @@ def _read_closely(
     sets = {**unseen, "clapnq": clapnq}
     for name, items in sets.items():
         for folder, kept in (("held", False), ("final", True)):
-            chosen = [item for item in items if _is_ours(item.gold.text) is kept]
+            chosen = [item for item in items if is_ours(item.gold.text) is kept]
             save(f"{folder}/answers_{name}", answers.answering(chosen, pool, rng))
             if name != "clapnq":
                 save(f"{folder}/siblings_{name}", contrasts.siblings(chosen, pool, rng))
@@ -166,12 +166,12 @@ def _split(out: Path, name: str, rows: Sequence[Row]) -> None:
         if row.source.endswith("/edited passage"):
             continue  # It might land on another side than the passage that it was made from.
         key = row.group if grouped else ""
-        (ours if _is_ours(key or _untitled(row.premise)) else rest).append(row)
+        (ours if is_ours(key or _untitled(row.premise)) else rest).append(row)
     _save(out, f"final/{name}", ours)
     _save(out, f"held/{name}_rest", rest)
 
 
-def _is_ours(text: str) -> bool:
+def is_ours(text: str) -> bool:
     """Whether pairs made from a text may be trained on, as for three fifths of all texts."""
     return _hash(text)[0] < 154
 
@@ -185,7 +185,8 @@ def _untitled(premise: str) -> str:
     return premise.partition("\n")[2] if premise.startswith("Title: ") else premise
 
 
-def _asked(data: Path, name: str, pool: Mapping[str, make.Text]) -> list[make.Asked]:
+def asked_of(data: Path, name: str, pool: Mapping[str, make.Text]) -> list[make.Asked]:
+    """The questions of a set whose passages are in the pool."""
     return make.asked(lines(data / f"{name}_dev.jsonl"), pool, name)
 
 

@@ -20,7 +20,7 @@ from citeproof.tools.entailment.details import missing_details
 from citeproof.tools.entailment.spans import KINDS, find_spans
 from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.kinds import lacks_asked_kind, lacks_person
-from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
+from citeproof.tools.questions.parts import question_parts
 from citeproof.tools.questions.wording import asks_for_several, asks_why
 from citeproof.types import Passage
 
@@ -58,16 +58,16 @@ class AnswerQuoter(Node):
     async def __call__(self, state: WritingState) -> Update:
         """Set `claims` to the quotes that answer; do nothing if there are none.
 
-        Yes/no questions need a writer, and so does "why": reasons take several sentences, and a
-        sentence that repeats what happened seems to answer ("The certificate expired": 0.93).
-        After writing, there is no other answer left for them.
+        "Why" needs a writer: reasons take several sentences, and a sentence that repeats what
+        happened seems to answer ("The certificate expired": 0.93). After writing, there is no
+        other answer left.
         """
         question, memory = state["question"], memory_passages(state)
         if self.answerability is None:
             return {}
         quote = self._quote_sentence
         if not self.after_writing:
-            if asks_yes_or_no(question) or asks_why(question):
+            if asks_why(question):
                 return {}
             if asks_for_several(question):
                 quote = self._quote_list

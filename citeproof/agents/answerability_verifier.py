@@ -36,11 +36,6 @@ Of 24 questions on PDF files in other words than the document's, four lie betwee
 get the right answer. Of 28 trick questions of SQuAD 2.0, six do: three get a flagged claim, two a
 proved one beside the question, and one a proved one that is false."""
 UNSURE = "It is not sure that the passages answer the question."
-_YES_OR_NO = 0.7
-"""The share of the threshold that is enough for a yes/no question. Its answer may speak of another
-thing: "Garden waste may not be burnt" answers "May I burn leaves?" (0.48). On short documents, 27
-of 31 such questions then go on to the writer (21 at the threshold), and 4 of 12 without an answer
-(2), whose claims are checked again."""
 
 
 class AnswerabilityState(MemoryState, SourceState):
@@ -85,7 +80,6 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
     ) -> Update:
         question, limit = state["question"], model.threshold
         parts = question_parts(question)
-        enough = limit * _YES_OR_NO if asks_yes_or_no(question) else limit
         source, found = select_source(state, self.retriever), list[Passage]()
         if source is not None:
             [found] = await self.search(source, [question], self.candidates)
@@ -107,7 +101,7 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
             doubt = UNSURE if answerable and score < limit else ""
         else:
             answerable = (
-                max(scores[: len(memory)]) >= enough
+                max(scores[: len(memory)]) >= limit
                 or max(scores) >= halfway(limit)
                 or await _answer_together(model, parts, [read[n] for n in _order(scores)[:3]])
             )

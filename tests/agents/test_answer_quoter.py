@@ -113,9 +113,10 @@ def who(question: str = "Who begins?") -> Any:
     return asked(question, passages=[SETUP, BEGINNING], long_term=["setup", "beginning"])
 
 
-async def test_the_sentence_that_surely_answers_is_the_answer() -> None:
+@pytest.mark.parametrize("question", ["Who begins?", "Does the oldest player begin?"])
+async def test_the_sentence_that_surely_answers_is_the_answer(question: str) -> None:
     said = "The youngest player begins: Mia."
-    assert await AnswerQuoter(answers(0.85, "youngest"))(who()) == {
+    assert await AnswerQuoter(answers(0.85, "youngest"))(who(question)) == {
         "claims": [claim(said, said, 2, "beginning")]
     }
 
@@ -131,7 +132,6 @@ async def test_the_sentence_that_surely_answers_is_the_answer() -> None:
             "Who begins?",
         ),
         (AnswerQuoter(answers(text="follows")), "Who begins?"),
-        (AnswerQuoter(answers(text="youngest")), "Does the youngest begin?"),
         (AnswerQuoter(answers(text="youngest")), "Why does Mia begin?"),
         (AnswerQuoter(answers(text="youngest")), "How many players begin?"),
         (AnswerQuoter(answers(text="youngest")), "When do the players begin?"),
@@ -143,7 +143,6 @@ async def test_the_sentence_that_surely_answers_is_the_answer() -> None:
         "a list",
         "a heading",
         "an announcement",
-        "yes or no",
         "why",
         "no number",
         "no time",
