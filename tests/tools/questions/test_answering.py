@@ -90,6 +90,7 @@ async def test_the_sentence_behind_a_claim_that_failed_answers_nothing() -> None
         ("Can I sublet it?", True),
         ("Is smoking allowed in the flat?", False),
         ("Who allows subletting?", False),
+        ("Is subletting in Leeds allowed?", False),
     ],
 )
 async def test_a_claim_settles_a_question_for_yes_or_no_by_its_words(
