@@ -171,10 +171,9 @@ def build(
             near = free if name == "squad" else pool
             _save(out / folder / f"yes_no_{name}.jsonl", made(chosen, near, Random(62)))
         for name in _NLI:
-            kept = [
-                row for row in read(data / "nli" / f"{name}.jsonl") if is_ours(row.premise) is ours
-            ]
-            _save(out / folder / f"yes_no_{name}.jsonl", judged(kept))
+            rows = read(data / "nli" / f"{name}.jsonl")
+            ones = [row for row in rows if is_ours(row.premise) is ours]
+            _save(out / folder / f"yes_no_{name}.jsonl", judged(ones))
 
 
 def _save(path: Path, rows: Iterator[Row]) -> None:

@@ -8,20 +8,8 @@ from random import Random
 
 import pytest
 
-from training import make
+from tests.training.test_make import ASKED, POOL
 from training.yes_no import Settled, ask, made, natural, read_boolq, read_pubmedqa
-
-TOWER = make.Text(
-    "t",
-    "Orrin Tower",
-    "The tower was built in 1871 by Ann Lee. It was lit in 1874. Nobody painted it for years. "
-    "He wrote down every ship.",
-)
-HARBOUR = make.Text("h", "Orrin Tower", "The harbour was dredged in 1911. Di Fox paid for it.")
-ASKED = [
-    make.Asked("When was the tower built?", ("1871",), TOWER, "s"),
-    make.Asked("When was the tower lit?", ("1874",), TOWER, "s"),
-]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +29,7 @@ def test_claims_become_questions_by_their_verb(claim: str, question: str) -> Non
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_passage_settles_a_question_on_what_it_tells_and_others_do_not(seed: int) -> None:
-    rows = list(made(ASKED, {"t": TOWER, "h": HARBOUR}, Random(seed)))
+    rows = list(made(ASKED[:2], POOL, Random(seed)))
     assert {row.entailed for row in rows} == {True, False}
     for row in rows:
         year = "1871" if "built" in row.hypothesis else "1874"
