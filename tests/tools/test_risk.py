@@ -45,7 +45,7 @@ def test_the_setting_chooses_the_threshold() -> None:
         settings = Settings.model_validate({"entailment": entailment})
         return open_entailment(settings.entailment, lambda: pytest.fail("no judge")).threshold
 
-    assert threshold(false_proofs=0.05) > threshold(false_proofs=0.1) > threshold()
+    assert threshold(false_proofs=0.05) > threshold() > threshold(false_proofs=0.2)
     for clash in ({"threshold": 0.5}, {"model": "factcg"}):
         with pytest.raises(SettingsError, match="false_proofs"):
             threshold(false_proofs=0.05, **clash)
