@@ -24,7 +24,7 @@ from citeproof.tools.citations.marks import content
 from citeproof.tools.retrieval.word_search import Row as Found
 from citeproof.tools.retrieval.word_search import Words
 from citeproof.tools.sentences import split
-from training.build import apart, asked_of, is_ours
+from training.build import QUESTIONS, apart, asked_of, is_ours
 from training.claims import Declarer
 from training.make import Around, Asked, Text, crop, holds
 from training.rows import Row, answer_row, lines, read, show, write
@@ -36,10 +36,12 @@ _TITLED = 0.9
 """Share of the passages with their title."""
 _SAME = 0.8
 """A passage with this share of a question's content words may settle it too."""
+_WRONG = 0.4
+"""Share of the claims with another answer of their passage, where it has one."""
 _SUBJECT = 9
 """Most words before the verb of a claim that becomes a question."""
 _STARTS = re.compile(
-    r"(?:The|An?|His|Her|Its|Their|One|Most|Many|All|Some|Nearly|About|Two|Three|People|Every"
+    r"^(?:The|An?|His|Her|Its|Their|One|Most|Many|All|Some|Nearly|About|Two|Three|People|Every"
     r"|It|They|He|She|We|You|There|This|That|These|Those|My|Your|Our)\b"
 )
 _MOVED = re.compile(
@@ -96,15 +98,12 @@ def made(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> Iterat
     """Questions made from claims, right and wrong, of which a passage settles both."""
     declarer, around = Declarer.of(list(pool.values())), Around.of(sets, pool)
     for item in sets:
-        answers = [item.answers[0]]
-        beside = [o.answers[0] for o in around.beside[item.gold.id] if o.answers != item.answers]
-        if beside and rng.random() < 0.4:
-            answers = [rng.choice(beside)]
-        claim = declarer.sentence(item.question, answers[0])
-        question = ask(claim) if claim else ""
-        if not claim or not question:
-            continue
         source, answer = f"{item.source}/yes or no", item.answers[0]
+        beside = [o.answers[0] for o in around.beside[item.gold.id] if o.answers != item.answers]
+        claimed = rng.choice(beside) if beside and rng.random() < _WRONG else answer
+        question = ask(declarer.sentence(item.question, claimed) or "")
+        if not question:
+            continue
         body = item.gold.text
         if rng.random() < 0.5:
             body = crop(body, answer, rng, item.question)
@@ -126,7 +125,7 @@ def made(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> Iterat
 def judged(rows: Sequence[Row]) -> Iterator[Row]:
     """Questions made from the claims of NLI pairs; neutral premises do not settle them."""
     for row in rows:
-        question = ask(row.hypothesis if row.hypothesis.endswith(".") else f"{row.hypothesis}.")
+        question = ask(f"{row.hypothesis.removesuffix('.')}.")
         if question:
             settles = row.label != "neutral"
             yield answer_row(row.premise, question, settles, f"{row.source}/yes or no")
@@ -158,7 +157,7 @@ def build(
     """Write the pairs, three fifths of the texts to `final/` and the others to `held/`."""
     passages = lines(data / "passages.jsonl")
     pool = {p["id"]: Text(p["id"], p["title"], p["text"]) for p in passages}
-    unseen = {name: asked_of(data, name, pool) for name in ("nq", "asqa")}
+    unseen = {name: asked_of(data, name, pool) for name in QUESTIONS}
     free = apart(pool, {item.gold.title for items in unseen.values() for item in items})
     asked = {"squad": asked_of(data, "squad", free)} | unseen
     typed = {"boolq": list(read_boolq(boolq)), "pubmedqa": list(read_pubmedqa(pubmedqa))}

@@ -89,6 +89,7 @@ async def find_answered(
         for citation in claim.citations
     ]
     alone = [text([claim], claim.text) for claim in (*proved, *failed)]
+    titled = list(zip(proved, alone[: len(proved)], strict=True))
     texts = list(dict.fromkeys([*alone, *whole, *(one for some in quoted for one in some[1:])]))
     cited = (citation.sentence for claim in proved for citation in claim.citations)
     stated = " ".join([*(claim.text for claim in proved), *cited])
@@ -105,7 +106,7 @@ async def find_answered(
                 any(scores[one] >= limit for one in own)
                 or any(scores[said] >= limit for said, _ in near)
                 or any(scores[both] >= halfway(limit) for _, both in near)
-                or any(_settles(claim, text([claim], claim.text), part) for claim in proved)
+                or any(_settles(claim.text, told, part) for claim, told in titled)
             )
         )
         found.failed.append(any(scores[one] >= limit for one in alone[len(proved) :]))
@@ -113,9 +114,9 @@ async def find_answered(
     return found
 
 
-def _settles(claim: Claim, titled: str, question: str) -> bool:
+def _settles(claim: str, titled: str, question: str) -> bool:
     asked = question.partition(" ")[2]  # without "Can" or the like
     wanted = content(asked) - _ASKER
     if not asks_yes_or_no(question) or not wanted or missing_details(titled, asked):
         return False
-    return len(wanted & content(claim.text)) >= _SETTLES * len(wanted)
+    return len(wanted & content(claim)) >= _SETTLES * len(wanted)
