@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,14 @@ def open_network(
 
     Args:
         base: Folder of all-mpnet-base-v2.
-        rank: Rank of the adapters.
+        rank: Rank of fresh adapters.
         layers: Those of the twelve layers that get adapters; layers below them need no backward
             pass.
         device: `cpu` or `cuda`.
-        adapter: Folder of adapters to continue from.
+        adapter: Folder of adapters to continue from; its rank counts. Layers that it lacks get
+            fresh ones, which change nothing before they are trained.
     """
-    from peft import LoraConfig, PeftModel, get_peft_model
+    from peft import LoraConfig, get_peft_model, load_peft_weights, set_peft_model_state_dict
     from transformers import AutoModelForSequenceClassification
 
     model = AutoModelForSequenceClassification.from_pretrained(
@@ -42,18 +44,18 @@ def open_network(
     )
     lean_attention(model)
     if adapter is not None:
-        tuned = PeftModel.from_pretrained(
-            model, adapter, is_trainable=True, autocast_adapter_dtype=False
-        )
-    else:
-        config = LoraConfig(
-            task_type="SEQ_CLS",
-            r=rank,
-            lora_alpha=2 * rank,
-            target_modules=TARGETS,
-            layers_to_transform=list(layers),
-            layers_pattern="layer",
-            modules_to_save=["classifier"],
-        )
-        tuned = get_peft_model(model, config, autocast_adapter_dtype=False)
+        known = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
+        rank, layers = known["r"], sorted({*layers, *known["layers_to_transform"]})
+    config = LoraConfig(
+        task_type="SEQ_CLS",
+        r=rank,
+        lora_alpha=2 * rank,
+        target_modules=TARGETS,
+        layers_to_transform=list(layers),
+        layers_pattern="layer",
+        modules_to_save=["classifier"],
+    )
+    tuned = get_peft_model(model, config, autocast_adapter_dtype=False)
+    if adapter is not None:
+        set_peft_model_state_dict(tuned, load_peft_weights(str(adapter), device="cpu"))
     return tuned.to(device=device, dtype=torch.bfloat16)

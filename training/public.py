@@ -2,20 +2,30 @@
 
 python -m training.public hans heuristics_evaluation_set.txt --out hans.jsonl
 python -m training.public breaking-nli dataset.jsonl --out breaking_nli.jsonl
+python -m training.public conjnli adversarial_train_15k.tsv --out conjnli_made.jsonl
+python -m training.public esnli eSNLI --out snli_dev.jsonl
+python -m training.public fever val.jsonl test.jsonl --out fever_eraser.jsonl
+python -m training.public help leskexppmb_and.tsv --out help.jsonl
+python -m training.public monli pmonli.jsonl nmonli_train.jsonl --out monli.jsonl
+python -m training.public sanli base_wiki/train.jsonl sim_wiki/train.jsonl --out sanli.jsonl
 """
 
 from __future__ import annotations
 
 import csv
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from citeproof.models.entailment import LABELS
 from training.rows import Row, lines, write
 
 app = typer.Typer(no_args_is_help=True)
 File = Annotated[Path, typer.Argument(exists=True, dir_okay=False)]
+Files = Annotated[list[Path], typer.Argument(exists=True, dir_okay=False)]
 Out = Annotated[Path, typer.Option(help="File to write the rows to.")]
 
 
@@ -45,8 +55,126 @@ def breaking_nli(file: File, out: Out) -> None:
     typer.echo(f"{write(out, rows)} rows")
 
 
+@app.command()
+def conjnli(file: File, out: Out) -> None:
+    """ConjNLI's training pairs, edited sentences of Wikipedia (Saha et al. 2020; MIT)."""
+    rows = [
+        Row(line["Premise"], line["Hypothesis"], line["Label"], "conjnli_made")
+        for line in _table(file)
+        if line["Label"] in LABELS
+    ]
+    typer.echo(f"{write(out, rows)} rows")
+
+
+@app.command()
+def esnli(folder: Annotated[Path, typer.Argument(exists=True, file_okay=False)], out: Out) -> None:
+    """SNLI's development pairs, as e-SNLI keeps them (Camburu et al. 2018; MIT, CC BY-SA 4.0)."""
+    columns = [
+        (folder / f"{name}.dev").read_text(encoding="utf-8").splitlines()
+        for name in ("s1", "s2", "labels")
+    ]
+    rows = [
+        Row(_join(premise), _join(hypothesis), label, "snli_dev")
+        for premise, hypothesis, label in zip(*columns, strict=True)
+        if label in LABELS
+    ]
+    typer.echo(f"{write(out, rows)} rows")
+
+
+@app.command()
+def fever(
+    files: Files,
+    out: Out,
+    apart: Annotated[
+        list[Path] | None,
+        typer.Option(help="Sets whose claims and evidence are left out, such as FEVER-Symmetric."),
+    ] = None,
+) -> None:
+    """FEVER claims with their evidence in ERASER's form (DeYoung et al. 2020; CC BY-SA 3.0).
+
+    The title of the evidence's article is shown above it, as above a passage.
+    """
+    labels = {"SUPPORTS": "entailment", "REFUTES": "contradiction"}
+    rows = []
+    kept = {
+        _letters(value)
+        for line in (line for file in apart or () for line in lines(file))
+        for name, value in line.items()
+        if name in ("claim", "evidence", "evidence_sentence")
+    }
+    for line in (line for file in files for line in lines(file)):
+        spans = [span for group in line["evidences"] for span in group]
+        if len({span["docid"] for span in spans}) == 1:
+            title = re.sub(r"-LRB-(.*?)-RRB-", r"(\1)", spans[0]["docid"]).replace("_", " ")
+            text = " ".join(dict.fromkeys(_join(span["text"]) for span in spans))
+            label = labels[line["classification"]]
+            if kept.isdisjoint((_letters(line["query"]), _letters(text))):
+                rows.append(Row(f"Title: {title}\n{text}", line["query"], label, "fever_eraser"))
+    typer.echo(f"{write(out, rows)} rows")
+
+
+@app.command(name="help")
+def monotonicity(files: Files, out: Out) -> None:
+    """HELP: phrases widened, narrowed, joined (Yanaka et al. 2019; CC BY-SA 4.0)."""
+    rows = [
+        Row(
+            _sentence(_join(line["ori_sentence"])),
+            _sentence(_join(line["new_sentence"])),
+            line["gold_label"],
+            "help",
+        )
+        for file in files
+        for line in _table(file)
+    ]
+    typer.echo(f"{write(out, rows)} rows")
+
+
+@app.command()
+def monli(files: Files, out: Out) -> None:
+    """MoNLI: words widened and narrowed (Geiger et al. 2020; of SNLI, CC BY-SA 4.0)."""
+    rows = [
+        Row(line["sentence1"], line["sentence2"], line["gold_label"], "monli")
+        for file in files
+        for line in lines(file)
+    ]
+    typer.echo(f"{write(out, rows)} rows")
+
+
+@app.command()
+def sanli(files: Files, out: Out) -> None:
+    """SaNLI's pairs over Wikipedia (Vania et al. 2020; CC BY-SA 3.0)."""
+    labels = {label[0]: label for label in LABELS}
+    rows = [
+        Row(line["premise"], line["hypothesis"], labels[line["label"]], "sanli")
+        for file in files
+        for line in lines(file)
+        if line["label"] in labels
+    ]
+    typer.echo(f"{write(out, rows)} rows")
+
+
+def _table(file: Path) -> Iterator[dict[str, str]]:
+    with file.open(encoding="utf-8-sig", newline="") as table:
+        yield from csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"\W+", "", text.lower())
+
+
 def _sentence(text: str) -> str:
     return f"{text.rstrip(' .')}."
+
+
+def _join(text: str) -> str:
+    """A tokenized text with its usual spaces.
+
+    >>> _join("The school 's body ( 840 , in 2015 ) lives on campus .")
+    "The school's body (840, in 2015) lives on campus."
+    """
+    text = re.sub(r" (n't|'(?:s|re|ve|d|ll|m)?|[.,:;!?%)\]])(?=[\s.,;:!?)]|$)", r"\1", text.strip())
+    text = re.sub(r"([(\[$]) ", r"\1", text.replace("-LRB-", "(").replace("-RRB-", ")"))
+    return re.sub(r"`` | ''|``|''", lambda mark: ' "' if mark[0].startswith("`` ") else '"', text)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from citeproof.models import entailment
+from citeproof.models.precision import half_precision
 from training import measure
 from training.fit import load, padded
 from training.rows import Row, lines
@@ -48,7 +49,7 @@ def logits(folder: Path, rows: list[Row], tokens: int = 2048) -> torch.Tensor:
     )["input_ids"]
     found = torch.empty(len(rows), len(entailment.LABELS))
     order = sorted(range(len(rows)), key=lambda i: len(ids[i]))
-    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+    with torch.inference_mode(), half_precision("cpu"):
         while order:
             count = max(1, tokens // (len(ids[order[-1]]) + 8))
             part, order = order[-count:], order[:-count]

@@ -2,9 +2,10 @@
 
 A text may settle it without saying yes or no. BoolQ and PubMedQA have such questions as people ask
 them. A passage of another article that has the question's words settles none. Questions made from
-claims ("Was the pier built in 1931?") are asked of the passage that tells it, of another sentence,
-and of another passage of the article. Pairs of NLI sets give the hardest: a premise that neither
-entails nor contradicts a claim does not settle the question made from it.
+claims ("Was the pier built in 1931?") are asked of the passage that tells it, of the same passage
+without it, of another sentence, and of another passage of the article. Pairs of NLI sets give the
+hardest: a premise that neither entails nor contradicts a claim does not settle the question made
+from it.
 
     python -m training.yes_no --data DATA --boolq dev.jsonl --pubmedqa ori_pqal.json --out SETS
 """
@@ -64,7 +65,7 @@ def read_boolq(path: Path) -> Iterator[Settled]:
         asked = row["question"]
         question = f"{asked[0].upper()}{asked[1:]}?" if number % 2 else asked
         text = re.sub("``|''", '"', row["passage"])
-        yield Settled(question, row["title"], text, "boolq")
+        yield Settled(question, row.get("title", ""), text, "boolq")
 
 
 def read_pubmedqa(path: Path) -> Iterator[Settled]:
@@ -120,6 +121,9 @@ def made(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> Iterat
             near = max(rest, key=lambda text: len(content(text) & content(question)))
             shown = item.gold.shown(near, rng, _TITLED)
             yield answer_row(shown, question, False, f"{source}, other sentence")
+        if len(rest) > 1 and rng.random() < 0.6:
+            shown = item.gold.shown(" ".join(rest), rng, _TITLED)
+            yield answer_row(shown, question, False, f"{source}, passage without it")
 
 
 def judged(rows: Sequence[Row]) -> Iterator[Row]:

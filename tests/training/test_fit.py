@@ -102,6 +102,27 @@ def test_what_goes_on_from_an_adapter_notes_its_rank_and_layers(
     run(base, first, data)  # Its own adapter may be written anew.
 
 
+def test_an_adapter_grows_to_more_layers_and_is_the_same_before_it_is_trained(
+    data: Path, tmp_path: Path
+) -> None:
+    base, upper = tiny_mpnet(tmp_path / "base", layers=2), tmp_path / "upper"
+    fit.fit(base, upper, [str(data)], rank=2, first_layer=1, rate=0.05, device="cpu")
+    ids = torch.tensor([[0, 5, 6, 7, 2]])
+
+    def logits(**options: Any) -> torch.Tensor:
+        network = fit.open_network(base, rank=7, device="cpu", adapter=upper, **options).eval()
+        assert network.peft_config["default"].r == 2
+        found: torch.Tensor = network(input_ids=ids).logits
+        return found.detach().float()
+
+    same, grown = logits(layers=[1]), logits(layers=[0, 1])
+    assert torch.equal(same, grown)
+    fresh = fit.open_network(base, rank=2, layers=[0, 1], device="cpu").eval()
+    assert not torch.allclose(fresh(input_ids=ids).logits.float(), same)
+    out = run(base, tmp_path / "all", data, adapter=upper)
+    assert out["base_model.model.mpnet.encoder.layer.0.attention.attn.q.lora_B.weight"].any()
+
+
 def test_the_loss_of_a_pair_that_is_only_not_entailed() -> None:
     logits = torch.tensor([[0.0, 1.0, 2.0]])
     share = logits.softmax(-1)[0]
