@@ -12,6 +12,7 @@ import typer
 
 from tests.models.tiny import tiny_mpnet
 from training import fit, rows
+from training.network import open_network
 
 PARTS = ["the tower", "ann lee", "bo ray", "1871"]
 
@@ -110,14 +111,14 @@ def test_an_adapter_grows_to_more_layers_and_is_the_same_before_it_is_trained(
     ids = torch.tensor([[0, 5, 6, 7, 2]])
 
     def logits(**options: Any) -> torch.Tensor:
-        network = fit.open_network(base, rank=7, device="cpu", adapter=upper, **options).eval()
+        network = open_network(base, rank=7, device="cpu", adapter=upper, **options).eval()
         assert network.peft_config["default"].r == 2
         found: torch.Tensor = network(input_ids=ids).logits
         return found.detach().float()
 
     same, grown = logits(layers=[1]), logits(layers=[0, 1])
     assert torch.equal(same, grown)
-    fresh = fit.open_network(base, rank=2, layers=[0, 1], device="cpu").eval()
+    fresh = open_network(base, rank=2, layers=[0, 1], device="cpu").eval()
     assert not torch.allclose(fresh(input_ids=ids).logits.float(), same)
     out = run(base, tmp_path / "all", data, adapter=upper)
     assert out["base_model.model.mpnet.encoder.layer.0.attention.attn.q.lora_B.weight"].any()
