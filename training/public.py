@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -32,38 +32,44 @@ Out = Annotated[Path, typer.Option(help="File to write the rows to.")]
 @app.command()
 def hans(file: File, out: Out) -> None:
     """HANS, in the format of its corpus_generator.py (McCoy et al. 2019; MIT)."""
-    with file.open(encoding="utf-8", newline="") as table:
-        rows = [
+    labels = {"entailment": "entailed", "non-entailment": "not_entailed"}
+    _save(
+        out,
+        (
             Row(
                 _sentence(line["sentence1"]),
                 _sentence(line["sentence2"]),
-                "entailed" if line["gold_label"] == "entailment" else "not_entailed",
+                labels[line["gold_label"]],
                 "hans",
             )
-            for line in csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE)
-        ]
-    typer.echo(f"{write(out, rows)} rows")
+            for line in _table(file)
+        ),
+    )
 
 
 @app.command()
 def breaking_nli(file: File, out: Out) -> None:
     """Breaking NLI: one word of a sentence replaced (Glockner et al. 2018; CC BY-SA 4.0)."""
-    rows = [
-        Row(line["sentence1"], line["sentence2"], line["gold_label"], "breaking_nli")
-        for line in lines(file)
-    ]
-    typer.echo(f"{write(out, rows)} rows")
+    _save(out, _as_snli([file], "breaking_nli"))
+
+
+@app.command()
+def monli(files: Files, out: Out) -> None:
+    """MoNLI: words widened and narrowed (Geiger et al. 2020; of SNLI, CC BY-SA 4.0)."""
+    _save(out, _as_snli(files, "monli"))
 
 
 @app.command()
 def conjnli(file: File, out: Out) -> None:
     """ConjNLI's training pairs, edited sentences of Wikipedia (Saha et al. 2020; MIT)."""
-    rows = [
-        Row(line["Premise"], line["Hypothesis"], line["Label"], "conjnli_made")
-        for line in _table(file)
-        if line["Label"] in LABELS
-    ]
-    typer.echo(f"{write(out, rows)} rows")
+    _save(
+        out,
+        (
+            Row(line["Premise"], line["Hypothesis"], line["Label"], "conjnli_made")
+            for line in _table(file)
+            if line["Label"] in LABELS
+        ),
+    )
 
 
 @app.command()
@@ -73,12 +79,14 @@ def esnli(folder: Annotated[Path, typer.Argument(exists=True, file_okay=False)],
         (folder / f"{name}.dev").read_text(encoding="utf-8").splitlines()
         for name in ("s1", "s2", "labels")
     ]
-    rows = [
-        Row(_join(premise), _join(hypothesis), label, "snli_dev")
-        for premise, hypothesis, label in zip(*columns, strict=True)
-        if label in LABELS
-    ]
-    typer.echo(f"{write(out, rows)} rows")
+    _save(
+        out,
+        (
+            Row(_join(premise), _join(hypothesis), label, "snli_dev")
+            for premise, hypothesis, label in zip(*columns, strict=True)
+            if label in LABELS
+        ),
+    )
 
 
 @app.command()
@@ -95,62 +103,68 @@ def fever(
     The title of the evidence's article is shown above it, as above a passage.
     """
     labels = {"SUPPORTS": "entailment", "REFUTES": "contradiction"}
-    rows = []
     kept = {
         _letters(value)
         for line in (line for file in apart or () for line in lines(file))
         for name, value in line.items()
         if name in ("claim", "evidence", "evidence_sentence")
     }
-    for line in (line for file in files for line in lines(file)):
-        spans = [span for group in line["evidences"] for span in group]
-        if len({span["docid"] for span in spans}) == 1:
+
+    def rows() -> Iterator[Row]:
+        for line in (line for file in files for line in lines(file)):
+            spans = [span for group in line["evidences"] for span in group]
+            if len({span["docid"] for span in spans}) != 1:
+                continue
             title = re.sub(r"-LRB-(.*?)-RRB-", r"(\1)", spans[0]["docid"]).replace("_", " ")
             text = " ".join(dict.fromkeys(_join(span["text"]) for span in spans))
             label = labels[line["classification"]]
             if kept.isdisjoint((_letters(line["query"]), _letters(text))):
-                rows.append(Row(f"Title: {title}\n{text}", line["query"], label, "fever_eraser"))
-    typer.echo(f"{write(out, rows)} rows")
+                yield Row(f"Title: {title}\n{text}", line["query"], label, "fever_eraser")
+
+    _save(out, rows())
 
 
 @app.command(name="help")
 def monotonicity(files: Files, out: Out) -> None:
     """HELP: phrases widened, narrowed, joined (Yanaka et al. 2019; CC BY-SA 4.0)."""
-    rows = [
-        Row(
-            _sentence(_join(line["ori_sentence"])),
-            _sentence(_join(line["new_sentence"])),
-            line["gold_label"],
-            "help",
-        )
-        for file in files
-        for line in _table(file)
-    ]
-    typer.echo(f"{write(out, rows)} rows")
-
-
-@app.command()
-def monli(files: Files, out: Out) -> None:
-    """MoNLI: words widened and narrowed (Geiger et al. 2020; of SNLI, CC BY-SA 4.0)."""
-    rows = [
-        Row(line["sentence1"], line["sentence2"], line["gold_label"], "monli")
-        for file in files
-        for line in lines(file)
-    ]
-    typer.echo(f"{write(out, rows)} rows")
+    _save(
+        out,
+        (
+            Row(
+                _sentence(_join(line["ori_sentence"])),
+                _sentence(_join(line["new_sentence"])),
+                line["gold_label"],
+                "help",
+            )
+            for file in files
+            for line in _table(file)
+        ),
+    )
 
 
 @app.command()
 def sanli(files: Files, out: Out) -> None:
     """SaNLI's pairs over Wikipedia (Vania et al. 2020; CC BY-SA 3.0)."""
     labels = {label[0]: label for label in LABELS}
-    rows = [
-        Row(line["premise"], line["hypothesis"], labels[line["label"]], "sanli")
-        for file in files
-        for line in lines(file)
-        if line["label"] in labels
-    ]
+    _save(
+        out,
+        (
+            Row(line["premise"], line["hypothesis"], labels[line["label"]], "sanli")
+            for file in files
+            for line in lines(file)
+            if line["label"] in labels
+        ),
+    )
+
+
+def _save(out: Path, rows: Iterable[Row]) -> None:
     typer.echo(f"{write(out, rows)} rows")
+
+
+def _as_snli(files: Iterable[Path], source: str) -> Iterator[Row]:
+    """Pairs in SNLI's format, as lines of JSON."""
+    for line in (line for file in files for line in lines(file)):
+        yield Row(line["sentence1"], line["sentence2"], line["gold_label"], source)
 
 
 def _table(file: Path) -> Iterator[dict[str, str]]:

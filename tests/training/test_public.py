@@ -35,6 +35,12 @@ def test_tables_keep_quotes_and_lose_tokens(tmp_path: Path) -> None:
     ]
 
 
+def test_hans_gets_its_sentences_back(tmp_path: Path) -> None:
+    table = tmp_path / "set.txt"
+    table.write_text("gold_label\tsentence1\tsentence2\nnon-entailment\tA b .\tB a .\n")
+    assert turned(tmp_path / "out", "hans", table) == [("A b.", "B a.", "not_entailed")]
+
+
 def test_lines_of_three_files_belong_together(tmp_path: Path) -> None:
     for name, text in {
         "s1": "Two dogs run .\nA man ( old ) sits .\n",
@@ -68,6 +74,7 @@ def test_fever_claims_get_the_evidence_of_one_article_with_its_title(tmp_path: P
     ("command", "row"),
     [
         ("monli", {"sentence1": "p", "sentence2": "h", "gold_label": "neutral"}),
+        ("breaking-nli", {"sentence1": "p", "sentence2": "h", "gold_label": "neutral"}),
         ("sanli", {"premise": "p", "hypothesis": "h", "label": "n"}),
     ],
 )
