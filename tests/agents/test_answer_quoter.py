@@ -172,6 +172,7 @@ async def test_who_is_answered_by_a_person(text: str, quoted: bool) -> None:
 
 
 MIA, SHE = "Mia begins the first turn.", "She is the youngest of all."
+AGAIN = "The first turn is Mia's."
 
 
 @pytest.mark.parametrize(("alone", "quoted"), [(0.85, MIA), (0.84, f"{MIA} {SHE}")])
@@ -213,6 +214,20 @@ async def test_a_sentence_on_another_thing_is_no_rival() -> None:
     scores = TableEntailment(lambda premise, _: 0.9 if "Mia." in premise else 0.89)
     update: Any = await AnswerQuoter(scores)(given)
     assert [claim.text for claim in update["claims"]] == ["The youngest player begins: Mia."]
+
+
+@pytest.mark.parametrize(
+    ("longer", "quoted"), [(0.90, AGAIN), (0.93, AGAIN), (0.94, f"{MIA} {SHE}")]
+)
+async def test_of_sentences_that_answer_as_surely_one_without_context_is_quoted(
+    longer: float, quoted: str
+) -> None:
+    passages = [Passage(id=one[:4], title="Rules", text=one) for one in (f"{MIA} {SHE}", AGAIN)]
+    given = asked("Who begins?", passages=passages, long_term=[one.id for one in passages])
+    scores = {f"{MIA} {SHE}": longer, AGAIN: 0.9}
+    entailment = TableEntailment(lambda premise, _: scores.get(premise.rpartition("\n")[2], 0.1))
+    update: Any = await AnswerQuoter(entailment)(given)
+    assert [claim.text for claim in update["claims"]] == [quoted]
 
 
 async def test_a_sentence_must_answer_each_part_of_the_question() -> None:
