@@ -60,7 +60,7 @@ def find(text: str, sentence: str) -> tuple[int, int] | None:
 
 
 def is_web(address: str) -> bool:
-    """Whether an address is an HTTP or HTTPS URL, which may become a link."""
+    """Whether an address is the URL of a page, which may become a link, and not a file."""
     try:
         return urlsplit(address).scheme in ("http", "https")
     except ValueError:

@@ -24,12 +24,12 @@ from citeproof.memory.documents import match
 from citeproof.memory.index import Index, IndexedDocument, IndexReport
 from citeproof.paths import exists, is_folder, resolve
 from citeproof.settings import Settings
-from citeproof.text import plain
+from citeproof.text import is_web, plain
 from citeproof.tools.documents.files import READERS
 from citeproof.tools.documents.imports import Import, open_import
 from citeproof.tools.documents.sources import check_name, named_source
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
-from citeproof.tools.web import is_url, normalize
+from citeproof.tools.web import normalize
 
 _QUIET, _LONGEST = 500, 10_000
 """Milliseconds without a change after which a burst of changes is over, and its longest time."""
@@ -40,7 +40,7 @@ def refuse_unwatchable(documents: Sequence[str]) -> None:
     with MissingExtraError.unless_installed("watch", "Files cannot be watched"):
         import watchfiles  # noqa: F401
     for name in documents:
-        if name == "-" or is_url(name):
+        if name == "-" or is_web(name):
             raise InputError(f"{name} cannot be watched", why="only files and folders can")
         if not exists(resolve(Path(name))):
             raise InputError(f"{name} does not exist", fix="Check the path.")
@@ -197,9 +197,9 @@ def refuse_wrong(documents: Sequence[str], name: str | None, *, rebuild: bool) -
         check_name(name)
         if "-" not in documents:
             raise InputError("--name is only for stdin", fix="Pipe a document in, and pass -.")
-    for url in filter(is_url, documents):
+    for url in filter(is_web, documents):
         normalize(url)
-    if rebuild and not any(map(is_url, documents)):
+    if rebuild and not any(map(is_web, documents)):
         refuse_nothing(list(map(Path, documents)))  # a mistyped path would empty the index
 
 

@@ -16,9 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from citeproof.memory.index import Step
-from citeproof.text import count, plain
+from citeproof.text import count, is_web, plain
 from citeproof.tools.documents.files import find
-from citeproof.tools.web import is_url
 
 _FIRST_LINE, _LINES = 1.0, 5.0
 """Seconds until the first line, and between lines, without a terminal."""
@@ -88,7 +87,7 @@ class Standing:
 
 def measure_files(documents: Sequence[Path | str], *, follow_links: bool = False) -> dict[str, int]:
     """Return the files among documents with their sizes in bytes, at least 1 each."""
-    found = find([Path(d) for d in documents if not is_url(str(d))], follow_links=follow_links)
+    found = find([Path(d) for d in documents if not is_web(str(d))], follow_links=follow_links)
     held = dict.fromkeys(map(str, found.files), 1)
     for file in held:
         with suppress(OSError):  # a missing or forbidden file is reported by the update

@@ -83,8 +83,8 @@ class PassageStore(Protocol):
     ) -> Iterator[tuple[Passage, Any]]:
         """Yield all passages, or those of a document or a source, each with its vector or None."""
 
-    def count(self, document: str | None = None, *, of_whole: bool = False) -> int:
-        """Count all passages, those of a document, or those of all complete documents."""
+    def count(self, document: str | None = None) -> int:
+        """Count all passages, or those of a document."""
 
     def candidates(
         self, queries: Sequence[str], vectors: Sequence[Any] | None, depth: int, *, words: bool

@@ -119,11 +119,9 @@ class ChromaPassages:
         found = map(_passage, got["ids"], got["documents"], got["metadatas"])
         yield from zip(found, vectors, strict=with_vectors)
 
-    def count(self, document: str | None = None, *, of_whole: bool = False) -> int:
-        """Count all passages, those of a document, or those of all complete documents."""
-        with self._read() as (own, marks):
-            if own and of_whole:  # Chroma counts record by record: 100 ms for a million
-                return self._current_words(own, marks).count
+    def count(self, document: str | None = None) -> int:
+        """Count all passages, or those of a document."""
+        with self._read() as (own, _):
             if own is None or document is None:
                 return own.count() if own else 0
             return len(own.get(where={"document": document}, include=[])["ids"])

@@ -17,8 +17,9 @@ from pydantic import BaseModel
 from citeproof.errors import InputError
 from citeproof.memory.base import Mark
 from citeproof.paths import resolve
+from citeproof.text import is_web
 from citeproof.tools.documents.sources import PIECE, Origin
-from citeproof.tools.web import is_url, normalize
+from citeproof.tools.web import normalize
 
 GONE, WAITING = "gone", "waiting"
 """Values that a mark has in place of a hash."""
@@ -90,14 +91,13 @@ def match(names: Sequence[str], known: Collection[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for name in names:
-        if is_url(name):
+        if is_web(name):
             url = normalize(name)
             below = url.rstrip("/") + "/"
             some = [one for one in known if one == url or one.startswith(below)]
         elif not (some := [one for one in known if document_of(one) == name]):
             path = resolve(Path(name))
-            paths = (one for one in known if not is_url(one) and Path(one).is_absolute())
-            some = [one for one in paths if Path(one).is_relative_to(path)]
+            some = [one for one in known if Path(one).is_relative_to(path)]
         if not some:
             raise InputError(
                 f"There is no document {name} in the index",

@@ -19,13 +19,14 @@ from citeproof.memory.chroma import ChromaPassages
 from citeproof.memory.documents import IndexedDocument, list_documents, match, validators
 from citeproof.memory.ingest import IndexReport, Progress, Step, Update, how_cut
 from citeproof.settings import ChromaSettings, DocumentSettings, RetrieverSettings
+from citeproof.text import is_web
 from citeproof.tools.documents.files import find
 from citeproof.tools.documents.imports import Import, to_import
 from citeproof.tools.documents.sources import Source, text_sources
 from citeproof.tools.retrieval import HybridRetriever, Kind
 from citeproof.tools.retrieval.embeddings import embed_queries, embed_texts, embedder_name
 from citeproof.tools.retrieval.search_pool import Candidate, searchable
-from citeproof.tools.web import Fetched, Web, fetch_pages, is_url
+from citeproof.tools.web import Fetched, Web, fetch_pages
 from citeproof.types import Passage
 
 __all__ = ["Index", "IndexReport", "IndexedDocument", "Step", "Web"]
@@ -125,8 +126,8 @@ class Index:
         Raises:
             InputError: A URL is invalid, or a rebuild would leave nothing.
         """
-        urls = [str(one) for one in documents if is_url(str(one))]
-        paths = [Path(one) for one in documents if not is_url(str(one))]
+        urls = [str(one) for one in documents if is_web(str(one))]
+        paths = [Path(one) for one in documents if not is_web(str(one))]
         found = find(paths, follow_links=follow_links)
         # A rebuild doesn't read the old index, which may be damaged.
         marks = self._place.marks() if urls and not self._rebuild else {}

@@ -30,7 +30,7 @@ from citeproof.tools.retrieval.search_pool import searchable
 from citeproof.tools.web import Fetched
 from citeproof.types import Passage
 
-_VERSION = "12"
+_VERSION = "13"
 """Increased when readers or cutting change, so that all documents are indexed again."""
 _FIRST, _BATCH = 64, 500
 """Passages embedded and stored per batch: few at first, for an early estimate of the speed; more
@@ -188,7 +188,7 @@ class Update:
     def report(self) -> IndexReport:
         """Return the report of the update."""
         done = {name: tuple(own) for name, own in self._done.items()}
-        return IndexReport(passages=self.place.count(of_whole=True), **done)
+        return IndexReport(passages=self.place.count(), **done)
 
     def _look_up(self, names: list[str] | None) -> dict[str, Mark]:
         """Return the marks of documents, and note their hashes."""

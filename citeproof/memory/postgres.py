@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +18,7 @@ from langchain_core.embeddings import Embeddings
 from citeproof.errors import CiteproofError, MissingExtraError, StoreError
 from citeproof.memory.base import Change, Mark, check_model, used_after_close
 from citeproof.memory.documents import GONE
+from citeproof.text import plain
 from citeproof.tools.retrieval.embeddings import embed_queries, embedder_name, similarity_of
 from citeproof.tools.retrieval.search_pool import Candidate, searchable
 from citeproof.types import Passage
@@ -129,7 +129,6 @@ class PostgresPassages:
             check=ConnectionPool.check_connection,
             open=False,
         )
-        self._opening = threading.Lock()
         # The pool logs each attempt to connect; our error reports the outcome.
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
@@ -194,8 +193,8 @@ class PostgresPassages:
         for data, vector in self._all(_PASSAGES, {"name": document, "vectors": with_vectors}):
             yield Passage.model_validate(data), vector and json.loads(vector)
 
-    def count(self, document: str | None = None, *, of_whole: bool = False) -> int:
-        """Count all passages, or those of a document; no document is ever incomplete."""
+    def count(self, document: str | None = None) -> int:
+        """Count all passages, or those of a document."""
         return sum(number for (number,) in self._all(_COUNT, {"name": document}))
 
     def candidates(
@@ -240,8 +239,7 @@ class PostgresPassages:
         from psycopg_pool import PoolClosed, PoolTimeout
 
         try:
-            with self._opening:
-                self._pool.open()
+            self._pool.open()
             with self._pool.connection() as connection:
                 yield connection
         except CiteproofError:
@@ -255,19 +253,15 @@ class PostgresPassages:
         except (PoolTimeout, psycopg.OperationalError) as error:
             raise StoreError(
                 f"The PostgreSQL server of {self._where} does not answer",
-                why=_line(error),
+                why=plain(str(error))[:300],
                 fix="Start it, or correct `retriever.source`; what was indexed is kept.",
             ) from error
         except psycopg.Error as error:
             raise StoreError(
                 f"The index in {self._where} cannot be used",
-                why=_line(error),
+                why=plain(str(error))[:300],
                 fix="It needs PostgreSQL with pgvector, and a user who may create tables.",
             ) from error
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
 
 
 def _literal(vector: Sequence[float]) -> str:

@@ -22,6 +22,7 @@ from citeproof.errors import CiteproofError, StoreError
 from citeproof.files import is_full
 from citeproof.memory.base import check_model, used_after_close
 from citeproof.memory.locks import Mode, server_lock
+from citeproof.text import plain
 
 Act = Literal["upsert", "update", "delete"]
 
@@ -277,7 +278,7 @@ def store_errors(where: str, fix: str) -> Iterator[None]:
         # its Rust part panics over a damaged file, one that is no Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        told, why = f"The Chroma store {where} cannot be used", " ".join(str(error).split())[:300]
+        told, why = f"The Chroma store {where} cannot be used", plain(str(error))[:300]
         if is_full(error) or _is_nearly_full(where):
             told = f"The disk of the Chroma store {where} is full"
             fix = "Free some space, and run it again; what was stored before is kept."

@@ -6,7 +6,6 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -107,17 +106,15 @@ class Archive:
 
     def related(self, name: str) -> dict[str, str]:
         """Return the members that an Office member refers to: type → the first one of that type."""
-        return {kind: member for _, kind, member in reversed([*self.relations(name)])}
-
-    def relations(self, name: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the id, the type and the name of each member that an Office member refers to."""
         folder, _, file = name.rpartition("/")
         rels = posixpath.join(folder, "_rels", f"{file}.rels")
+        found: dict[str, str] = {}
         for one in self.xml(rels) if rels in self.names else ():
             target = posixpath.normpath(posixpath.join("/", folder, one.get("Target", "")))
             member = target.lstrip("/")
             if one.get("TargetMode") != "External" and member in self.names:
-                yield one.get("Id", ""), one.get("Type", "").rpartition("/")[2], member
+                found.setdefault(one.get("Type", "").rpartition("/")[2], member)
+        return found
 
 
 def parse_xml(data: bytes) -> Any:

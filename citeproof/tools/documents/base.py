@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, pairwise
 from pathlib import Path
@@ -35,6 +36,8 @@ _NUMBER = re.compile(r"^\s*\d+(?:\.\d+)*\.?\s+")
 _WORD = re.compile(r"\w+")
 _NOTES = {"note", "tip", "warning", "caution", "important", "see also", "hint", "danger"}
 """Headings of boxes, which do not begin a section."""
+_MOST_PLACES = 8
+"""Number of pages, slides or sheets that a problem names."""
 _MOST_BOLD = 15
 """Words of a bold line that is a heading; a question may have twice as many."""
 _STATES = re.compile(r"[.:;,…][\"'”’»)\]]*\Z|\A\W*\Z")
@@ -124,23 +127,17 @@ def sections(
     above: list[tuple[int, str]] = []
     title = short_name(title)
     bounds = [(begin, begin, 0, ""), *headings, (len(text), len(text), 0, "")]
-    stretches = iter(kept)
-    held = next(stretches, None)
     for (start, body, level, name), (end, *_) in pairwise(bounds):
         if level:
             above = [*(outer for outer in above if outer[0] < level), (level, short_name(name))]
-        own: list[tuple[int, int]] = []
-        while held and held[0] < end:
-            if start <= held[0] and held[1] <= end:
-                own.append(held)
-            held = next(stretches, None)
         if text[body:end].strip():
+            first = bisect_left(kept, start, key=lambda stretch: stretch[0])
+            last = bisect_right(kept, end, key=lambda stretch: stretch[1])
+            own = tuple(kept[first:last])
             names = [name for _, name in above if name]
             names = list(dropwhile(lambda name: _repeats(name, title), names))
             parts.append(
-                Part(
-                    text, start, body, end, title, tuple(names), location=location, kept=tuple(own)
-                )
+                Part(text, start, body, end, title, tuple(names), location=location, kept=own)
             )
     return tuple(parts) or (Part(text, begin, begin, len(text), title, location=location),)
 
@@ -209,6 +206,15 @@ def left_out(counts: Mapping[str, int]) -> tuple[str, ...]:
     """Describe the objects of a document that are not text, given as kind → count."""
     told = ", ".join(f"{kind} ({count})" for kind, count in counts.items() if count)
     return (f"left out, since they cannot be read as text: {told}",) if told else ()
+
+
+def name_places(told: Mapping[str, Sequence[object]]) -> Iterator[str]:
+    """Yield each problem with the numbers or names of its places filled in, at most eight."""
+    for words, places in told.items():
+        if places:
+            more = len(places) - _MOST_PLACES
+            named = ", ".join(map(str, places[:_MOST_PLACES]))
+            yield words.format(f"{named} and {more} more" if more > 0 else named)
 
 
 def number(value: str, otherwise: int = 1) -> int:

@@ -33,23 +33,13 @@ class Besides:
     """The texts of text boxes and shapes."""
 
 
-def read_besides(archive: Archive) -> Iterator[Besides]:
-    """Yield what each worksheet has besides values, in the order of the sheets."""
-    for name in _worksheets(archive):
-        data, related = archive.read(name), archive.related(name)
-        comments = _comments(archive, related["comments"]) if "comments" in related else ()
-        boxes = _boxes(archive, related["drawing"]) if "drawing" in related else ()
-        uncomputed = sum(1 for _ in _UNCOMPUTED.finditer(data))
-        yield Besides(tuple(_merged(data)), uncomputed, tuple(comments), tuple(boxes))
-
-
-def _worksheets(archive: Archive) -> Iterator[str]:
-    main = archive.related("").get("officeDocument", "xl/workbook.xml")
-    members = {key: name for key, kind, name in archive.relations(main) if kind == "worksheet"}
-    for sheet in archive.xml(main).iter("{*}sheet"):
-        relation = next((value for key, value in sheet.items() if key.endswith("}id")), "")
-        if relation in members:
-            yield members[relation]
+def read_besides(archive: Archive, name: str) -> Besides:
+    """Read what a worksheet has besides values; `name` is its member of the archive."""
+    data, related = archive.read(name), archive.related(name)
+    comments = _comments(archive, related["comments"]) if "comments" in related else ()
+    boxes = _boxes(archive, related["drawing"]) if "drawing" in related else ()
+    uncomputed = sum(1 for _ in _UNCOMPUTED.finditer(data))
+    return Besides(tuple(_merged(data)), uncomputed, tuple(comments), tuple(boxes))
 
 
 def _merged(data: bytes) -> Iterator[tuple[int, int, int, int]]:

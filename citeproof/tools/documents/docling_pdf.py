@@ -17,9 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from citeproof.errors import MissingExtraError, ModelError
 from citeproof.pdfium import LOCK, Area, Displayed, open_pdf
 from citeproof.text import whole
-from citeproof.tools.documents.base import Document, Part, sections, unusable, usable_title
+from citeproof.tools.documents.base import (
+    Document,
+    Part,
+    name_places,
+    sections,
+    unusable,
+    usable_title,
+)
 from citeproof.tools.documents.pdf_flow import place_box
-from citeproof.tools.documents.pdf_lines import name_pages
 from citeproof.tools.documents.pdf_notes import is_beside, read_notes
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import cell_of, find_header, row_lines
@@ -132,7 +138,7 @@ def _rows(table: Any, document: Any) -> Iterator[_Block]:
         for row, said in zip(grid[head:], cells[head:], strict=True):
             area = _around((one.bbox for one in row), document, own.page_no)
             area = area or _area(own.bbox, document, own.page_no)
-            lines += [_Line(line, area) for line in row_lines([*header, said], header)]
+            lines += [_Line(line, area) for line in row_lines([said], header)]
         yield _Block(own.page_no, tuple(lines), rows=True)
 
 
@@ -300,13 +306,14 @@ def _problems(result: Any, blocks: Sequence[_Block], pages: int) -> Iterator[str
         for number, scores in sorted(result.confidence.pages.items())
         if number in said and not math.isnan(scores.ocr_score)
     ]
-    pictured = [block.page for block in blocks if not block.lines]
-    told = {
-        "no text on page {}: blank, or a scan in which none was recognised": empty,
-        "text of page {} was recognised in a picture, and may have errors": guessed,
-        "a picture or table on page {}: what it shows was not read": pictured,
-    }
-    yield from name_pages({words: list(dict.fromkeys(own)) for words, own in told.items()})
+    pictured = sorted({block.page for block in blocks if not block.lines})
+    yield from name_places(
+        {
+            "no text on page {}: blank, or a scan in which none was recognised": empty,
+            "text of page {} was recognised in a picture, and may have errors": guessed,
+            "a picture or table on page {}: what it shows was not read": pictured,
+        }
+    )
 
 
 def _errors(result: Any) -> Iterator[str]:

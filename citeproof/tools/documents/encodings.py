@@ -59,9 +59,7 @@ def decode_any(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
     try:
         return decode(data, path).translate(SOFT), ()
     except DocumentError:
-        if b"\x00" in data:
-            raise
-        if not (name := _guess(data)):
+        if b"\x00" in data or not (name := _guess(data)):
             raise
     text = data.decode(name, "replace")
     told = f"it is not UTF-8 and was read as {name}, so letters may be wrong; save it as UTF-8"
@@ -77,17 +75,23 @@ def decode_html(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
     marked = data.startswith((*_WIDE, codecs.BOM_UTF8))
     declared = None if marked else _DECLARED.search(data[:_MARGIN])
     name = (declared[1] or declared[2]).decode("ascii", "replace") if declared else ""
+    if name.lower().startswith(("utf-16", "utf-32")):  # then nobody could read the declaration
+        name = ""
+    return decode_any(as_utf8(data, name), path)
+
+
+def as_utf8(data: bytes, charset: str) -> bytes:
+    """Convert text from the encoding that its sender declares to UTF-8 with a byte order mark.
+
+    It stays as it is if the declaration is wrong or missing, and `decode_any` then guesses.
+    """
     try:
-        codec = codecs.lookup(name).name if name else ""
+        name = codecs.lookup(charset).name
         # Browsers read declared Latin-1 as Windows-1252, which is what authors mean.
-        codec = {"iso8859-1": "cp1252", "ascii": "cp1252"}.get(codec, codec)
-        if codec and not codec.startswith(("utf-16", "utf-32")):
-            if b"\x00" in data:
-                raise _binary(path)
-            return _lines(data.decode(codec)), ()
-    except (LookupError, UnicodeError):  # the declaration is wrong
-        pass
-    return decode_any(data, path)
+        text = data.decode("cp1252" if name == "iso8859-1" else name)
+    except (LookupError, ValueError):
+        return data
+    return text.removeprefix("\ufeff").encode("utf-8-sig")
 
 
 def _guess(data: bytes) -> str:

@@ -317,7 +317,7 @@ class _List:
 
 def _grid(table: Any, is_dropped: Any) -> Grid | None:
     """Return the rows and columns of a table, or None if it only lays out the page."""
-    if sum(1 for _ in zip(table.iter("table"), range(2), strict=False)) > 1:
+    if table.find(".//table") is not None:
         return None
     grid = Grid()
     for row in table.iter("tr"):

@@ -11,7 +11,7 @@ from pathlib import Path
 from citeproof.errors import DocumentError
 from citeproof.text import whole
 from citeproof.tools.documents.base import Document, Part, sections, unusable
-from citeproof.tools.documents.encodings import decode_any
+from citeproof.tools.documents.encodings import as_utf8, decode_any
 from citeproof.tools.documents.html import read_html
 from citeproof.tools.documents.pipe_tables import write_out_tables
 from citeproof.tools.documents.text import find_text_headings
@@ -65,27 +65,19 @@ def _message(data: bytes, path: Path, where: str) -> Document:
         if body is None:
             problems.append(f"no text was found in it, only {message.get_content_type()}")
         payload = body.get_payload(decode=True) if body is not None else b""
-        charset = body.get_content_charset("utf-8") if body is not None else "utf-8"
+        charset = body.get_content_charset("utf-8") if body is not None else ""
     except Exception as error:  # odd headers and encodings break the parser in many ways
         raise unusable(path, f"it is not a valid message ({error})", _FIX) from error
     if not headers:
         raise unusable(path, "it has neither a subject nor a sender", _FIX)
     title = " ".join(headers.get("Subject", "").split()) or path.stem
     head = "\n".join(f"{name}: {' '.join(value.split())}" for name, value in headers.items())
-    content = payload if isinstance(payload, bytes) else b""
+    content = as_utf8(payload, charset) if isinstance(payload, bytes) else b""
     if body is not None and body.get_content_type() == "text/html":
-        page = read_html(content, path)
-        said = page.parts[0].text
+        said = read_html(content, path).parts[0].text
     else:
-        said = _decode(content, charset, path) if content.strip() else ""
+        said, _ = decode_any(content, path)
     lines = f"{head}\n\n{said.strip()}".split("\n")
     text, rows = write_out_tables((line, False) for line in lines)
     parts = sections(text, find_text_headings(text), title, kept=rows, location=where)
     return Document(str(path), title, parts, tuple(problems))
-
-
-def _decode(content: bytes, charset: str, path: Path) -> str:
-    try:
-        return content.decode(charset).replace("\r\n", "\n")
-    except (LookupError, UnicodeError):
-        return decode_any(content, path)[0]

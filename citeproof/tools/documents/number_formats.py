@@ -151,15 +151,13 @@ def _digits(value: float, section: _Section) -> str:
 
 def _spread(digits: str, tokens: Sequence[_Token]) -> str:
     """Put digits in the places of a format such as `000-00-0000`, the last one in the last."""
-    said: list[str] = []
-    for place in range(len(tokens) - 1, -1, -1):
-        if tokens[place].kind == "digit":
-            cut = max(len(digits) - 1, 0) if place else 0
-            said.append(digits[cut:])
-            digits = digits[:cut]
-        elif digits:
-            said.append(_literals(tokens[place : place + 1]))
-    return "".join(reversed(said))
+    left, said = [*digits], list[str]()
+    for token in reversed(tokens):
+        if token.kind == "digit":
+            said.append(left.pop() if left else "")
+        elif left:
+            said.append(_literals([token]))
+    return "".join([*left, *reversed(said)])
 
 
 def _plain(value: float) -> str:

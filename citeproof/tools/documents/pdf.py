@@ -18,6 +18,7 @@ from citeproof.tools.documents.base import (
     Document,
     Heading,
     Part,
+    name_places,
     sections,
     unusable,
     usable_title,
@@ -27,7 +28,7 @@ from citeproof.tools.documents.pdf_bookmarks import PageHeading, read_bookmarks
 from citeproof.tools.documents.pdf_flow import Flow, count_spellings, flow
 from citeproof.tools.documents.pdf_furniture import with_footnotes_last, without_furniture
 from citeproof.tools.documents.pdf_headings import find_headings, find_title, measure_body
-from citeproof.tools.documents.pdf_lines import Line, name_pages, read_lines
+from citeproof.tools.documents.pdf_lines import Line, read_lines
 from citeproof.tools.documents.pdf_notes import insert, read_notes
 from citeproof.tools.documents.pdf_tables import with_column_names
 
@@ -112,12 +113,12 @@ def _images(page: PdfPage, shown: Displayed) -> Iterator[Area]:
 
 
 def _recognize(tesseract: str, document: PdfDocument, number: int, page: _Page) -> None:
-    with LOCK:
-        own = document[number]
-        bitmap = own.render(scale=_SCALE, grayscale=True)
+    with (
+        LOCK,
+        closing(document[number]) as own,
+        closing(own.render(scale=_SCALE, grayscale=True)) as bitmap,
+    ):
         picture = bitmap.to_pil().copy()
-        bitmap.close()
-        own.close()
     try:
         page.lines, page.recognized = recognize(tesseract, picture), True
     except DocumentError as error:
@@ -178,7 +179,7 @@ def _problems(pages: Sequence[_Page]) -> Iterator[str]:
     silent = [n for n, page in numbered if not (page.lines or page.error or page.recognized)]
     scans = [(n, page.lines) for n, page in numbered if page.recognized]
     pictured = [n for n, page in numbered if page.pictured and page.lines and not page.recognized]
-    yield from name_pages(
+    yield from name_places(
         {
             "no text on page {}: blank, or a scan that needs text recognition": silent,
             "no text was recognised on page {}": [n for n, lines in scans if not lines],

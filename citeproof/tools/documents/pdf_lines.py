@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -35,7 +35,6 @@ _GAP = 1.1
 """A space this many times as wide as the line is high separates columns."""
 _ROWS = 6
 """Least number of rows whose common gap separates columns of text."""
-_MOST_NAMED = 8
 
 
 class Piece(NamedTuple):
@@ -208,12 +207,3 @@ def _gutter(rows: Sequence[Sequence[Line]]) -> float:
     if len(aligned) < max(_ROWS, 0.6 * len(pairs)):
         return 0.0
     return (max(aligned) + edge) / 2 if max(aligned) < edge else 0.0
-
-
-def name_pages(told: Mapping[str, Sequence[int]]) -> Iterator[str]:
-    """Yield each problem with the numbers of its pages filled in, at most eight of them."""
-    for words, numbers in told.items():
-        if numbers:
-            more = len(numbers) - _MOST_NAMED
-            named = ", ".join(map(str, numbers[:_MOST_NAMED]))
-            yield words.format(f"{named} and {more} more" if more > 0 else named)

@@ -28,11 +28,6 @@ class Pieces:
         """The offset at which the next text will begin."""
         return self._length + (len(self._gap) if self._pieces else 0)
 
-    @property
-    def is_fresh(self) -> bool:
-        """Whether the next text begins a line."""
-        return bool(self._gap) or not self._pieces
-
     def end_line(self, gap: str) -> None:
         """Begin a new line for the next text, after a blank line if `gap` is two newlines."""
         if not self._gap and self._pieces:
@@ -45,7 +40,7 @@ class Pieces:
     def add(self, text: str) -> None:
         """Add text to the current line."""
         text = text.translate(SOFT)
-        if self.is_fresh:
+        if self._gap or not self._pieces:  # the text begins a line
             if not text.strip():
                 return
             text = text.lstrip(" \t") if "\n" not in text else text.lstrip("\n")

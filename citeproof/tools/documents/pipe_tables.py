@@ -51,8 +51,7 @@ def _table_end(lines: Sequence[tuple[str, bool]], number: int) -> int:
 def _written_out(table: Sequence[str]) -> list[str]:
     if len(table[0]) * len(table) > _MOST_GROWTH * sum(map(len, table)):
         return [*table]
-    names = [_cells(table[0])]
-    return row_lines([*names, *map(_cells, table[2:])], names)
+    return row_lines(map(_cells, table[2:]), [_cells(table[0])])
 
 
 def _cells(line: str) -> list[Cell]:

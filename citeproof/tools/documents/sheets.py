@@ -6,14 +6,13 @@ import datetime
 import io
 import warnings
 from collections.abc import Iterable, Iterator
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 from citeproof.errors import MissingExtraError
 from citeproof.text import whole
 from citeproof.tools.documents.archives import Archive
-from citeproof.tools.documents.base import Document, Part, left_out, unusable
+from citeproof.tools.documents.base import Document, Part, left_out, name_places, unusable
 from citeproof.tools.documents.besides import Besides, read_besides
 from citeproof.tools.documents.number_formats import show_number
 from citeproof.tools.documents.tables import Row, cell_of, table_parts
@@ -49,8 +48,8 @@ def _workbook(data: bytes, path: Path) -> Document:
     left, uncomputed = _MOST_CELLS, 0
     try:
         book = openpyxl.load_workbook(io.BytesIO(archive.data), read_only=True, data_only=True)
-        besides = chain(read_besides(archive), repeat(Besides()))
-        for sheet, beside in zip(book.worksheets, besides, strict=False):
+        for sheet in book.worksheets:
+            beside = read_besides(archive, sheet._worksheet_path)
             sheet.reset_dimensions()  # the size in the file is often wrong
             rows: list[Row] = []
             where = f"sheet {sheet.title}"
@@ -90,8 +89,7 @@ def _workbook(data: bytes, path: Path) -> Document:
         problems.append(
             f"formulas without a computed value ({uncomputed:,}); open it in Excel and save it"
         )
-    if empty:
-        problems.append("no values in sheet " + ", ".join(empty[:8]))
+    problems += name_places({"no values in sheet {}": empty})
     pictures = sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names)
     problems += left_out({"pictures, charts": pictures})
     return Document(str(path), path.stem, tuple(parts), tuple(problems))

@@ -16,6 +16,7 @@ from citeproof.tools.documents.base import (
     Heading,
     Part,
     left_out,
+    name_places,
     number,
     sections,
     unusable,
@@ -59,11 +60,9 @@ def read_pptx(data: bytes, path: Path) -> Document:
         raise unusable(path, f"it is not a valid presentation ({error})", _FIX) from error
     if not parts:
         raise unusable(path, "no slide holds any text", "Run text recognition on its pictures.")
-    problems = [*left_out(dict(sorted(pictured.items())))]
-    if empty:
-        named = ", ".join(map(str, empty[:8]))
-        problems.append(f"no text on slide {named}" + (" …" if empty[8:] else ""))
-    return Document(str(path), title or path.stem, tuple(parts), tuple(problems))
+    problems = left_out(dict(sorted(pictured.items())))
+    problems += tuple(name_places({"no text on slide {}": empty}))
+    return Document(str(path), title or path.stem, tuple(parts), problems)
 
 
 def _slide(slide: Any, pictured: Counter[str]) -> tuple[str, list[Heading], list[tuple[int, int]]]:

@@ -12,10 +12,10 @@ from langchain_core.documents import Document as LangChainDocument
 from citeproof.errors import InputError
 from citeproof.settings import DocumentSettings
 from citeproof.state.documents import to_passage
+from citeproof.text import is_web
 from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.files import load
 from citeproof.tools.documents.sandbox import read_safely
-from citeproof.tools.web import is_url
 from citeproof.types import Passage
 
 Origin = Literal["file", "url", "text"]
@@ -43,7 +43,7 @@ class Source:
     """A row for each of its passages; None if they still need embedding."""
 
 
-def file_source(path: Path, settings: DocumentSettings | None = None) -> Source:
+def file_source(path: Path, settings: DocumentSettings) -> Source:
     """Create the source of a file from its resolved path; the settings select the reader."""
     return Source(
         name=str(path),
@@ -59,7 +59,7 @@ def named_source(
     data: bytes,
     origin: Origin,
     kind: str,
-    settings: DocumentSettings | None = None,
+    settings: DocumentSettings,
     *,
     notes: Mapping[str, str] | None = None,
 ) -> Source:
@@ -100,7 +100,7 @@ def check_name(name: str) -> str:
     Raises:
         InputError: The name is empty, or would be taken for a web page or a file.
     """
-    if not name.strip() or is_url(name) or Path(name).is_absolute():
+    if not name.strip() or is_web(name) or Path(name).is_absolute():
         raise InputError(f"A text cannot be called {name!r}", why="it is empty, a URL or a path")
     return name
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate, groupby, pairwise, takewhile
 
 from citeproof.tools.documents.base import Part
@@ -71,7 +70,7 @@ class Grid:
             row.append(cell)
 
     def lines(self, header: int = 0) -> list[str]:
-        """Return `row_lines` of the rows below `header` rows.
+        """Return `row_lines` of the rows below `header` rows, or of all if none is below.
 
         If that is 0, the header is the leading rows of header cells, or else what looks like one.
         """
@@ -80,7 +79,9 @@ class Grid:
             lambda row: row and all(c.is_header or not c.text for c in row), self.rows
         )
         header = header or sum(1 for _ in marked)
-        return row_lines(self.rows, self.rows[:header] or find_header(self.rows))
+        names = self.rows[:header] or find_header(self.rows)
+        below = self.rows[len(names) :]
+        return row_lines(below, names) if below else row_lines(self.rows, ())
 
     def _fill(self, most: int) -> None:
         """Append cells that extend down from above; unless `most` is 0, fill gaps before them."""
@@ -94,12 +95,11 @@ class Grid:
                 break
 
 
-def row_lines(rows: Sequence[Sequence[Cell]], header: Sequence[Sequence[Cell]]) -> list[str]:
+def row_lines(rows: Iterable[Sequence[Cell]], header: Sequence[Sequence[Cell]]) -> list[str]:
     """Return a line for each row below the header rows; without a header, bars separate cells."""
-    if not header or len(header) >= len(rows):
-        return [line for row in rows if (line := _bare(row))]
     names = column_names(header)
-    return [line for row in rows[len(header) :] if (line := _row_line(names, row))]
+    lines = (_row_line(names, row) if header else _bare(row) for row in rows)
+    return list(filter(None, lines))
 
 
 def _row_line(names: Sequence[str], row: Sequence[Cell]) -> str:
@@ -193,7 +193,7 @@ def _is_of_one_kind(values: Sequence[str]) -> bool:
 
 def column_names(rows: Sequence[Sequence[Cell]]) -> list[str]:
     """Return the name of each column: the text of the header `rows` above it."""
-    width = max(map(len, rows))
+    width = max(map(len, rows), default=0)
     columns = [[row[n].text for row in rows if n < len(row)] for n in range(width)]
     return [" ".join(dict.fromkeys(filter(None, column)))[:_MOST_NAME] for column in columns]
 
@@ -202,10 +202,11 @@ def _bare(row: Sequence[Cell]) -> str:
     said = [cell.text for n, cell in enumerate(row) if not n or row[n - 1] is not cell]
     while said and not said[-1]:
         said.pop()
-    is_named = row[0].is_header and not row[-1].is_header
-    if len(said) == 2 and said[0] and (is_named or said[0].endswith(":")):
-        return f"{said[0].rstrip(':')}: {said[1]}"
-    return " | ".join(said).strip() if any(said) else ""
+    if len(said) == 2 and said[0]:
+        is_named = row[0].is_header and not row[-1].is_header
+        if is_named or said[0].endswith(":"):
+            return f"{said[0].rstrip(':')}: {said[1]}"
+    return " | ".join(said).strip()
 
 
 @dataclass
@@ -254,7 +255,7 @@ def _beside(rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
     blank = sorted(set(range(min(used, default=0), max(used, default=0))) - used)
     if not blank or blank[-1] - blank[0] >= len(blank):  # blank columns in several places
         return [rows]
-    sides = [_columns(rows, 0, blank[0]), _columns(rows, blank[-1])]
+    sides = [_columns(rows, range(blank[0])), _columns(rows, range(blank[-1], max(used) + 1))]
     if not all(map(_is_table, sides)):
         return [rows]
     left, right = (side[-1].number for side in sides)
@@ -263,12 +264,10 @@ def _beside(rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
     return sides if titled or right > left or below > 1 else [rows]
 
 
-def _columns(rows: Sequence[Row], start: int, end: int = sys.maxsize) -> list[Row]:
+def _columns(rows: Sequence[Row], columns: range) -> list[Row]:
     """Return the rows with the cells of these columns, without blank rows."""
     cut = (
-        Row(
-            row.number, {n: cell for n, cell in row.cells.items() if start <= n < end and cell.text}
-        )
+        Row(row.number, {n: cell for n, cell in row.cells.items() if n in columns and cell.text})
         for row in rows
     )
     return [row for row in cut if row.cells]
@@ -299,19 +298,21 @@ def _part(rows: Sequence[Row], title: str, location: str, *, named: bool) -> Par
     if not find_header(grid[lead : lead + _LOOK_AT]):
         lead = 0
     names = find_header(grid[lead : lead + _LOOK_AT]) or (grid[:1] if named else [])
-    head = len(names)
+    head = lead + len(names)
     numbered = [
         (row.number, line)
-        for row, cells in zip(rows[lead + head :], grid[lead + head :], strict=True)
-        for line in row_lines([*names, cells], names)
+        for row, cells in zip(rows[head:], grid[head:], strict=True)
+        for line in row_lines([cells], names)
     ]
     lines = [line for _, line in numbered]
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     kept = [(start, start + len(line)) for start, line in zip(starts, lines, strict=False)]
     if not lines:  # nothing but column names
-        lines = [line for cells in grid for line in row_lines([cells], ())]
+        lines = row_lines(grid, ())
     text = "\n".join(lines)
     above = " ".join(next(iter(row.cells.values())).text for row in rows[:lead])
     headings = (above,) if above and above != title else ()
-    part = Part(text, 0, 0, len(text), title, headings, location=location)
-    return replace(part, kept=tuple(kept), rows=tuple(number for number, _ in numbered))
+    numbers = tuple(number for number, _ in numbered)
+    return Part(
+        text, 0, 0, len(text), title, headings, location=location, kept=tuple(kept), rows=numbers
+    )

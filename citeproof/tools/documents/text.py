@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from pathlib import Path
 
 from citeproof.tools.documents.base import (
@@ -170,25 +170,20 @@ def name_long_lists(text: str) -> list[Heading]:
     """
     headings: list[Heading] = []
     lines, starts = _lines(text)
-    number = 0
-    while number < len(lines):
-        line = lines[number]
-        if line.rstrip().endswith(":") and not LIST_ITEM.match(line):
-            first = number + 1
-            while first < len(lines) and first < number + 3 and not lines[first].strip():
-                first += 1
-            end = _list_end(lines, first)
-            if end > first:
-                begin = _paragraph(lines, number)
-                name = _BLANKS.sub("", " ".join(lines[begin : number + 1]))
-                name = " ".join(name.split()).rstrip(":")
-                is_long = len(words(text[starts[first] : starts[end]])) >= LONG
-                if is_long and 0 < len(name) <= LONGEST_NAME:
-                    headings.append((starts[begin], starts[begin], TERM, name))
-                    headings.append((starts[end], starts[end], TERM, ""))
-                number = end
-                continue
-        number += 1
+    end = 0
+    for number, line in enumerate(lines):
+        if number < end or not line.rstrip().endswith(":") or LIST_ITEM.match(line):
+            continue
+        near = range(number + 1, min(number + 4, len(lines)))
+        first = next((n for n in near if lines[n].strip()), number + 1)
+        end = _list_end(lines, first)
+        begin = _paragraph(lines, number)
+        name = _BLANKS.sub("", " ".join(lines[begin : number + 1]))
+        name = " ".join(name.split()).rstrip(":")
+        is_long = len(words(text[starts[first] : starts[end]])) >= LONG
+        if is_long and 0 < len(name) <= LONGEST_NAME:
+            headings.append((starts[begin], starts[begin], TERM, name))
+            headings.append((starts[end], starts[end], TERM, ""))
     return headings
 
 
@@ -218,7 +213,5 @@ def _indent(line: str) -> int:
 
 def _paragraph(lines: list[str], number: int) -> int:
     """Return the first line of a line's paragraph, or the line if that is over 3 lines above."""
-    first = number
-    while first and number - first < 3 and lines[first - 1].strip():
-        first -= 1
-    return first if not first or not lines[first - 1].strip() else number
+    above = list(takewhile(str.strip, reversed(lines[max(0, number - 4) : number])))
+    return number - len(above) if len(above) < 4 else number

@@ -10,8 +10,9 @@ from itertools import islice
 from typing import Literal
 
 from citeproof.errors import DocumentError, InputError
+from citeproof.tools.documents.encodings import as_utf8
 from citeproof.tools.web.fetch import Client
-from citeproof.tools.web.kinds import as_utf8, ending_of, is_page
+from citeproof.tools.web.kinds import TEXTS, ending_of, is_page
 from citeproof.tools.web.links import is_below, links_of, locations_of, normalize, site_of
 from citeproof.tools.web.robots import Manners
 
@@ -156,7 +157,7 @@ class _Crawler:
         if not (ending := ending_of(reply)):
             told = reply.headers.get("content-type", "of unknown type")
             return Fetched(url, "failed", f"{url} cannot be read: no reader reads {told}.")
-        data = as_utf8(reply, ending)
+        data = as_utf8(reply.data, reply.charset) if ending in TEXTS else reply.data
         if ending == ".html":
             links = filter(is_page, links_of(data, reply.url))
             own = (link for link in links if site_of(link) == site_of(reply.url))

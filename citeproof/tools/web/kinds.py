@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 import mimetypes
 from pathlib import PurePosixPath
 
 import httpx
 
 from citeproof.tools.documents.files import READERS
+from citeproof.tools.transport import content_type
 from citeproof.tools.web.fetch import Reply
 
 _ENDINGS = {  # unknown to some versions of the standard library
@@ -22,12 +22,13 @@ _ENDINGS = {  # unknown to some versions of the standard library
 }
 _SAY_LITTLE = ("", "text/plain", "application/octet-stream", "binary/octet-stream")
 """Servers send these if they know no better type; the URL may then tell more."""
-_TEXTS = (".html", ".txt", ".md", ".jsonl")
+TEXTS = (".html", ".txt", ".md", ".jsonl")
+"""Formats whose encoding the server may declare."""
 
 
 def ending_of(reply: Reply) -> str:
     """Return the file suffix for a page's type, or an empty string if no reader supports it."""
-    kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = content_type(reply)
     told = PurePosixPath(httpx.URL(reply.url).path).suffix.lower()
     if kind in _SAY_LITTLE and told in READERS:
         return told
@@ -43,14 +44,3 @@ def is_page(url: str) -> bool:
     """Return whether a URL may lead to a readable page, judged by its suffix."""
     kind, _ = mimetypes.guess_type(httpx.URL(url).path)
     return kind is None or bool(_ending(kind))
-
-
-def as_utf8(reply: Reply, ending: str) -> bytes:
-    """Convert text from the encoding that the server declares to UTF-8 with a byte order mark."""
-    if ending not in _TEXTS or not reply.charset:
-        return reply.data
-    try:
-        text, _ = codecs.lookup(reply.charset).decode(reply.data)
-        return text.removeprefix("\ufeff").encode("utf-8-sig")
-    except (LookupError, UnicodeError):
-        return reply.data  # its reader detects the encoding

@@ -10,11 +10,6 @@ import httpx
 from citeproof.errors import InputError
 
 
-def is_url(name: str) -> bool:
-    """Return whether a name is a web URL rather than a file."""
-    return name.lower().startswith(("http://", "https://"))
-
-
 def normalize(url: str) -> str:
     """Return a URL without fragment and default port, and with its host in lower case.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
+from urllib.parse import urljoin
 from urllib.robotparser import RobotFileParser
-
-import httpx
 
 from citeproof.errors import DocumentError
 from citeproof.tools.web.fetch import AGENT, Client
 
 _MOST_BYTES = 512 * 1024
+_ROBOTS = "/robots.txt"
 _CLOSED = ["User-agent: *", "Disallow: /"]
 
 
@@ -25,7 +25,7 @@ class Manners:
         self._delay = delay
         self._rules: dict[str, RobotFileParser] = {}
         self._next: dict[str, float] = {}
-        """Site → the time from which the next request is allowed."""
+        """The URL of a site's rules → the time from which the next request is allowed."""
 
     def may_fetch(self, url: str) -> bool:
         """Return whether robots.txt allows a page.
@@ -41,7 +41,8 @@ class Manners:
 
     def wait(self, url: str) -> None:
         """Wait until the next request to a page's site is allowed."""
-        site, rules = _site(url), self._rules.get(_site(url))
+        site = urljoin(url, _ROBOTS)
+        rules = self._rules.get(site)
         asked = rules.crawl_delay(AGENT) if rules else None
         now = time.monotonic()
         pause = max(0.0, self._next.get(site, now) - now)
@@ -49,15 +50,15 @@ class Manners:
         time.sleep(pause)
 
     def _rules_of(self, url: str) -> RobotFileParser:
-        site = _site(url)
+        site = urljoin(url, _ROBOTS)
         if site not in self._rules:
             rules = RobotFileParser()
             self.wait(url)
-            reply = self._client.get(f"{site}/robots.txt", most=_MOST_BYTES)
+            reply = self._client.get(site, most=_MOST_BYTES)
             if reply.status >= 500:
                 raise DocumentError(
                     f"{url} is not fetched",
-                    why=f"{site}/robots.txt returns HTTP {reply.status}, so it may be forbidden",
+                    why=f"{site} returns HTTP {reply.status}, so it may be forbidden",
                     fix="Try again later.",
                 )
             lines = reply.data.decode("utf-8", "replace").splitlines()
@@ -66,7 +67,3 @@ class Manners:
             rules.parse(lines)
             self._rules[site] = rules
         return self._rules[site]
-
-
-def _site(url: str) -> str:
-    return str(httpx.URL(url).copy_with(raw_path=b"")).rstrip("/")

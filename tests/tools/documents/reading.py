@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,12 @@ def refused(content: str | bytes, name: str) -> str:
     with pytest.raises(DocumentError) as caught:
         read(content, name)
     return str(caught.value)
+
+
+def packed(made: Any) -> bytes:
+    """The bytes of a Word document, a presentation or a workbook."""
+    made.save(out := io.BytesIO())
+    return out.getvalue()
 
 
 def zipped(members: Mapping[str, str | bytes]) -> bytes:

@@ -198,6 +198,7 @@ def test_bold_paragraphs_head_the_sections_of_a_page() -> None:
             "Name: North; 2020: 12",
         ),
         ("<tr><th></th><th>2019</th></tr><tr><td>North</td><td>7</td></tr>", "North; 2019: 7"),
+        ("<tr></tr><tr><td>North</td><td>7</td></tr><tr></tr>", "North | 7"),
         ("<tr><th></th><th>2019</th><th> </th><th>2021</th></tr>", "| 2019 |  | 2021"),
         (
             "<thead><tr><td rowspan=2>Mode<td colspan=2>Held</tr><tr><td>A<td>B</tr></thead>"

@@ -40,6 +40,14 @@ def test_a_message_has_its_headers_and_its_text(text: str, html: str) -> None:
     assert passage.title == "Die Lampe für Jürg"
 
 
+@pytest.mark.parametrize("kind", ["plain", "html"])
+@pytest.mark.parametrize(("charset", "sent"), [("latin-1", "latin-1"), ("us-ascii", "utf-8")])
+def test_the_encoding_that_a_message_names_counts(kind: str, charset: str, sent: str) -> None:
+    head = f"Subject: Oil\nContent-Type: text/{kind}; charset={charset}\n\n"
+    [passage] = passages(head.encode() + "Zürich".encode(sent), "a.eml")
+    assert passage.text.endswith("Zürich")
+
+
 def test_copies_are_named_and_quoted_lines_of_a_mailbox_restored() -> None:
     data = b"From a Mon Jan 1 10:00:00 2024\nSubject: Oil\nCc: b@example.org\n\n>From the isle.\n"
     assert [p.text for p in passages(data, "a.mbox")] == [

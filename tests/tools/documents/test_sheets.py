@@ -12,12 +12,7 @@ import xlsxwriter  # type: ignore[import-untyped]  # comes with python-pptx
 
 from citeproof.tools.documents import sheets
 from citeproof.types import Passage
-from tests.tools.documents.reading import passages, read, refused, saved_strictly
-
-
-def packed(book: Any) -> bytes:
-    book.save(out := io.BytesIO())
-    return out.getvalue()
+from tests.tools.documents.reading import packed, passages, read, refused, saved_strictly
 
 
 def cut(book: Any) -> list[Passage]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pptx
 from pptx.util import Inches
 
 from citeproof.tools.documents.passages import cut
-from tests.tools.documents.reading import read, refused, saved_strictly
+from tests.tools.documents.reading import packed, read, refused, saved_strictly
 
 TITLE_ONLY = 5
 MERGED = ["Isle", "Sheep", "", "", "2020", "2021", "North\nRona", "3", "4"]
@@ -19,11 +18,6 @@ def begun() -> tuple[Any, Any]:
     """A presentation, and its first slide."""
     deck = pptx.Presentation()
     return deck, deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
-
-
-def packed(deck: Any) -> bytes:
-    deck.save(out := io.BytesIO())
-    return out.getvalue()
 
 
 def box(slide: Any, text: str, left: float, top: float) -> None:

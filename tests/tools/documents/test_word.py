@@ -15,15 +15,18 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
 from citeproof.types import Passage
-from tests.tools.documents.reading import STORY, passages, read, refused, saved_strictly, zipped
+from tests.tools.documents.reading import (
+    STORY,
+    packed,
+    passages,
+    read,
+    refused,
+    saved_strictly,
+    zipped,
+)
 
 NAME = "report.docx"
 TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-
-
-def packed(document: Any) -> bytes:
-    document.save(out := io.BytesIO())
-    return out.getvalue()
 
 
 def cut(document: Any) -> list[Passage]:
