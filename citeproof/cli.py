@@ -6,7 +6,6 @@ Nothing heavy is imported before a command needs it, so that `--help` answers at
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import logging
 import os
@@ -39,8 +38,9 @@ from citeproof.commands.options import (
     load_settings,
     option,
 )
-from citeproof.console.output import complain, echo_json, terminal, write_line, write_page
+from citeproof.console.output import complain, echo_json, terminal, write_file, write_line
 from citeproof.errors import CiteproofError, InputError
+from citeproof.files import is_full, refuse_place
 
 UNPROVED = 1
 """Exit code of `check` if the citations of a sentence do not support it."""
@@ -88,7 +88,7 @@ class _Commands(TyperGroup):
             complain(str(error))
             raise typer.Exit(2) from error
         except OSError as error:
-            if error.errno != errno.ENOSPC:  # the output of a full disk; other files say so earlier
+            if not is_full(error):  # the output of a full disk; other files say so earlier
                 raise
             complain("The output cannot be written: no space is left. Free some.")
             raise typer.Exit(2) from error
@@ -190,12 +190,11 @@ def index(
     """
     from citeproof.console import indexing as shown
     from citeproof.console import reports
-    from citeproof.console.on_ray import index_on_ray, is_on_ray
+    from citeproof.console.on_ray import index_on_ray
     from citeproof.console.standing import measure_files
     from citeproof.memory.index import Web
 
     settings = load_settings(config, store, sets)
-    with_ray = is_on_ray(on)
     given = documents or []
     if listed:
         reports.print_documents(shown.list_documents(settings, given), terminal(), as_json=as_json)
@@ -217,7 +216,7 @@ def index(
     web = Web(crawl=crawl, max_pages=max_pages, allow_private=allow_private)
     with (
         index_on_ray(settings, err, rebuild=rebuild)
-        if with_ray
+        if on is not None
         else contextlib.closing(shown.open_index(settings, err, rebuild=rebuild))
     ) as opened:
         if given == ["-"] and ready is None:
@@ -312,8 +311,7 @@ def ask(
         thread=thread,
         cold=cold,
     )
-    if code:
-        raise typer.Exit(code)
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -385,7 +383,6 @@ def check(
     from citeproof.console.checking import prove
     from citeproof.console.page import render_check
     from citeproof.console.sarif import render_sarif
-    from citeproof.files import refuse_place
 
     settings = load_settings(config, store, entailment_sets(sets, backend, model, threshold))
     failing = shown.verdicts_that_fail(fail_on)
@@ -405,13 +402,9 @@ def check(
         shown.show(report, terminal())
     if html is not None:
         page = render_check(report, "Standard input" if piped else text.name)
-        write_page(html, page, told=not as_json)
+        write_file(html, page, told=not as_json)
     if sarif is not None:
-        from citeproof.files import write_whole
-
-        write_whole(sarif, render_sarif(report, said, text))
-        if not as_json:
-            typer.echo(f"SARIF: {sarif}")
+        write_file(sarif, render_sarif(report, said, text), "SARIF", told=not as_json)
     if not docs:  # against the index, no sentence has a citation
         failing -= {"uncited"}
     if not no_fail and any(sentence.verdict in failing for sentence in report.sentences):
@@ -440,11 +433,11 @@ def entail(
     well the scores agree with the labels.
     """
     from citeproof.console.entail import print_agreement, score_file
-    from citeproof.console.on_ray import is_on_ray, verifier_on_ray
+    from citeproof.console.on_ray import verifier_on_ray
     from citeproof.console.verifier import open_verifier
 
     settings = load_settings(config, None, entailment_sets(sets, backend, model, threshold))
-    opening = verifier_on_ray if is_on_ray(on) else open_verifier
+    opening = open_verifier if on is None else verifier_on_ray
     err = terminal(stderr=True)
     agreement = score_file(pairs, out, lambda: opening(settings, err), err)
     print_agreement(agreement, err)

@@ -51,13 +51,18 @@ _PATIENCE = 5.0
 _INDEX_FIRST = "Run: citeproof index DOCUMENTS"
 
 
+Status = Literal["ok", "warn", "missing"]
+"""warn: it works, but not optimally; missing: whatever needs it will fail or fetch it."""
+_Found = str | tuple[Status, str, str]
+"""What a check finds: the details if everything is fine, else status, details and remedy."""
+
+
 @dataclass(frozen=True)
 class Check:
     """The result of one check."""
 
     name: str
-    status: Literal["ok", "warn", "missing"]
-    """warn: it works, but not optimally; missing: whatever needs it will fail or fetch it."""
+    status: Status
     detail: str
     fix: str = ""
     """The remedy; empty if everything is fine."""
@@ -75,7 +80,7 @@ def diagnose(settings: Settings, *, measure: bool = False) -> list[Check]:
         Check("CPU", "ok", f"{cores()} cores for this process"),
         *(_package(name, "citeproof") for name in _CORE),
         *(_package(name, '"citeproof[local]"') for name in _LOCAL),
-        _gpu(),
+        _look("GPU", _gpu, settings),
         _look("Language model", _llm, settings),
         _look("Embedding model", _embedder, settings),
         _look("Entailment model", _entailment, settings),
@@ -118,13 +123,13 @@ def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
     return repaired
 
 
-def _look(name: str, look: Callable[[Settings], Check | str], settings: Settings) -> Check:
-    """Run a check: returned text means ok, an error means missing."""
+def _look(name: str, look: Callable[[Settings], _Found], settings: Settings) -> Check:
+    """Run a check; an error means missing."""
     try:
         found = look(settings)
     except CiteproofError as error:
         return Check(name, "missing", f"{error.what}: {error.why}".rstrip(": "), error.fix)
-    return Check(name, "ok", found) if isinstance(found, str) else found
+    return Check(name, "ok", found) if isinstance(found, str) else Check(name, *found)
 
 
 @contextlib.contextmanager
@@ -143,25 +148,23 @@ def _package(name: str, install: str) -> Check:
         return Check(name, "missing", "not installed", f"Run: pip install {install}")
 
 
-def _gpu() -> Check:
+def _gpu(_: Settings) -> _Found:
     try:
         import torch
     except ImportError:
-        return Check("GPU", "warn", "not checked: torch is not installed")
+        return "warn", "not checked: torch is not installed", ""
     if torch.cuda.is_available():
-        return Check("GPU", "ok", torch.cuda.get_device_name(0))
-    if torch.backends.mps.is_available():
-        return Check("GPU", "ok", "Apple Metal")
-    return Check("GPU", "ok", "none; not needed")
+        return str(torch.cuda.get_device_name(0))
+    return "Apple Metal" if torch.backends.mps.is_available() else "none; not needed"
 
 
-def _llm(settings: Settings) -> Check | str:
-    llm, name = settings.llm, "Language model"
+def _llm(settings: Settings) -> _Found:
+    llm = settings.llm
     if llm.vllm and llm.base_url is None:
         return f"{llm.vllm} on {vllm_program()}; not started"
     if llm.model == "local":
         if llm.path is None:
-            return _check_embedded(name, LLM, settings)
+            return _check_embedded(LLM, settings)
         path = named_gguf(llm.path)
         return f"{path}, {_megabytes(path.stat().st_size)}, named by llm.path"
     if llm.base_url is None:
@@ -170,21 +173,21 @@ def _llm(settings: Settings) -> Check | str:
     with _about(told):
         listed = _list_models(llm)
     if listed and llm.model.partition(":")[2] not in listed and llm.model not in listed:
-        return Check(name, "missing", f"{told}: it has {', '.join(listed[:5])}", "Set `llm.model`.")
+        return "missing", f"{told}: it has {', '.join(listed[:5])}", "Set `llm.model`."
     return told
 
 
-def _embedder(settings: Settings) -> Check | str:
+def _embedder(settings: Settings) -> _Found:
     if settings.embedding.base_url is not None:
         remote = RemoteEmbeddings(settings.embedding)
         return f"{remote.name} at {remote.server.shown}, {remote.check()} numbers each"
     if settings.embedding.model == "local":
-        return _check_embedded("Embedding model", MINILM, settings)
+        return _check_embedded(MINILM, settings)
     return f"{settings.embedding.model}, named by embedding.model"
 
 
-def _entailment(settings: Settings) -> Check | str:
-    name, own = "Entailment model", settings.entailment
+def _entailment(settings: Settings) -> _Found:
+    own = settings.entailment
     if own.base_url is not None:
         model = open_first(own, settings.models)
         return f"{model.name}, {getattr(model, 'place', '')}{_risk(settings) if own.own else ''}"
@@ -197,9 +200,9 @@ def _entailment(settings: Settings) -> Check | str:
     state = check(folder)
     if state == "corrupt":
         fix = "Run: citeproof doctor --repair. Otherwise, it is rebuilt when first used."
-        return Check(name, "warn", f"{folder} is damaged", fix)
+        return "warn", f"{folder} is damaged", fix
     if state == "missing":
-        return _check_embedded(name, MPNET, settings)
+        return _check_embedded(MPNET, settings)
     if named != "local":
         return f"{named}; local: {folder}"
     return f"{folder}, as a {own.backend}{_risk(settings)}"
@@ -215,21 +218,21 @@ def _risk(settings: Settings) -> str:
     )
 
 
-def _check_embedded(name: str, model: EmbeddedModel, settings: Settings) -> Check:
+def _check_embedded(model: EmbeddedModel, settings: Settings) -> _Found:
     folder = model_folder(model, settings.models)
     state = check(folder, model.files)
     if state == "good":
-        return Check(name, "ok", f"{folder}, {_megabytes(model.size)}, sha256 verified")
+        return f"{folder}, {_megabytes(model.size)}, sha256 verified"
     found = "damaged" if state == "corrupt" else "not fetched yet"
     if settings.models.offline:
         fix = f"Allow downloads (models.offline = false), or copy {folder} from another machine."
-        return Check(name, "missing", f"{model.name}: {found}", fix)
+        return "missing", f"{model.name}: {found}", fix
     fix = f"Nothing: it is fetched when first used ({_megabytes(model.size)})."
-    return Check(name, "warn", f"{model.name}: {found}", fix)
+    return "warn", f"{model.name}: {found}", fix
 
 
-def _store(settings: Settings) -> Check | str:
-    name, chroma = "Chroma store", settings.chroma
+def _store(settings: Settings) -> _Found:
+    chroma = settings.chroma
     if chroma.in_memory:
         return "in memory; gone when the process ends"
     if chroma.host:
@@ -239,7 +242,7 @@ def _store(settings: Settings) -> Check | str:
         return told
     path = chroma.path.resolve()
     if not is_folder(path):
-        return Check(name, "warn", f"{path} does not exist", _INDEX_FIRST)
+        return "warn", f"{path} does not exist", _INDEX_FIRST
     size = 0
     for folder, _, files in os.walk(path):
         for file in files:
@@ -254,22 +257,22 @@ def _store(settings: Settings) -> Check | str:
     return _documents(chroma, told) if is_folder(path / "index") else told
 
 
-def _documents(chroma: ChromaSettings, told: str) -> Check | str:
+def _documents(chroma: ChromaSettings, told: str) -> _Found:
     """The documents of the index, and whether an update was interrupted."""
     by_words = RetrieverSettings(kind="bm25")
     with _about(told), contextlib.closing(Index.open(chroma, by_words)) as index:
         held = index.documents()
     if not held:
-        return Check("Chroma store", "warn", f"{told}; no documents", _INDEX_FIRST)
+        return "warn", f"{told}; no documents", _INDEX_FIRST
     if broken := [one for one in held if not one.whole]:
         told += f"; {len(broken):,} of {count(len(held), 'document')} are not whole"
         fix = "Run the same `citeproof index` again; it continues where it was interrupted."
-        return Check("Chroma store", "warn", told, fix)
+        return "warn", told, fix
     passages = sum(one.passages for one in held)
     return f"{told}; {count(len(held), 'document')}, {count(passages, 'passage')}"
 
 
-def _retriever(settings: Settings) -> Check | str:
+def _retriever(settings: Settings) -> _Found:
     """The source that is searched instead of citeproof's own index."""
     source = without_secrets(settings.retriever.source)
     with (
@@ -278,7 +281,7 @@ def _retriever(settings: Settings) -> Check | str:
     ):
         held = own.count() if isinstance(own, Index) else None
     if held == 0:
-        return Check("Retriever", "warn", f"{source}; no documents", _INDEX_FIRST)
+        return "warn", f"{source}; no documents", _INDEX_FIRST
     return source if held is None else f"{source}, {count(held, 'passage')}"
 
 

@@ -24,8 +24,9 @@ from citeproof.commands.options import (
     load_settings,
     option,
 )
-from citeproof.console.output import complain, terminal, write_page
+from citeproof.console.output import complain, terminal, write_file
 from citeproof.errors import InputError
+from citeproof.files import refuse_place
 
 
 def evaluate(
@@ -65,7 +66,6 @@ def evaluate(
     Exit code 0 if all were answered, 1 if any ended in an error.
     """
     from citeproof.console import evaluate as shown
-    from citeproof.console.on_ray import is_on_ray
     from citeproof.evaluation.merging import Shard
     from citeproof.evaluation.sweep import Plan, read_sweep
 
@@ -78,7 +78,7 @@ def evaluate(
     plans = [Plan.model_validate(given)] if sweep is None else read_sweep(sweep, **given)
     err = terminal(stderr=True)
     how: dict[str, Any] = {"at_once": at_once, "resume": resume, "trace": trace}
-    how |= {"on_ray": is_on_ray(on), "shard": None if shard is None else Shard.parse(shard)}
+    how |= {"on_ray": on is not None, "shard": None if shard is None else Shard.parse(shard)}
     try:
         complete = shown.evaluate(plans, out, err, config=config, store=store, **how)
     except KeyboardInterrupt as error:
@@ -110,11 +110,10 @@ def score(
 ) -> None:
     """Score runs by all metrics, from their outputs alone. Scoring again costs next to nothing."""
     from citeproof.console.evaluate import score_runs
-    from citeproof.console.on_ray import is_on_ray
 
     settings = load_settings(config, None, entailment_sets(sets, backend, model, threshold))
     how = {"mauve": mauve, "at_most_citations": at_most_citations, "cot": cot}
-    score_runs(runs, settings, mode, reader, on_ray=is_on_ray(on), **how)
+    score_runs(runs, settings, mode, reader, on_ray=on is not None, **how)
 
 
 def merge(
@@ -143,18 +142,16 @@ def report(
     from citeproof.evaluation.report import markdown
     from citeproof.evaluation.report import report as compared
     from citeproof.evaluation.report_page import render_report
-    from citeproof.files import write_whole
 
     made = asyncio.run(compared(runs, against))
     if metrics is not None:
         made = made.only([name for each in metrics.split(",") if (name := each.strip())])
     if out is not None:
-        write_whole(out, markdown(made))
-        typer.echo(f"Report: {out}")
+        write_file(out, markdown(made), "Report")
     else:
         typer.echo(markdown(made), nl=False)
     if html is not None:
-        write_page(html, render_report(made))
+        write_file(html, render_report(made))
 
 
 def trace(
@@ -170,7 +167,6 @@ def trace(
     from citeproof.console.live import show
     from citeproof.console.page import render_trace
     from citeproof.evaluation.traces import find_trace, read_trace, replay
-    from citeproof.files import refuse_place
 
     source = find_trace(run, example)
     if html is not None:
@@ -179,4 +175,4 @@ def trace(
     if html is None:
         asyncio.run(show(replay(kept), terminal(), question=kept.question, trace=True))
     else:
-        write_page(html, render_trace(kept))
+        write_file(html, render_trace(kept))

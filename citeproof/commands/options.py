@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -54,7 +54,9 @@ Paper = Annotated[
         metavar="[DATA]",
     ),
 ]
-On = Annotated[str | None, option("Share the work among Ray actors.", "--on", metavar="ray")]
+On = Annotated[
+    Literal["ray"] | None, option("Share the work among Ray actors.", "--on", metavar="ray")
+]
 Threshold = Annotated[float | None, option("Lowest score (0 to 1) that counts as entailed.")]
 Runs = Annotated[list[Path], argument("Run folders, or JSON files of ALCE's runner.", "RUN...")]
 AsJSON = Annotated[bool, flag("Print the result as JSON.", "--json")]

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from citeproof.console.live import conclude, follow
 from citeproof.console.opening import show_downloads
-from citeproof.console.output import complain, echo_json, terminal, write_page
+from citeproof.console.output import complain, echo_json, terminal, write_file
 from citeproof.console.page import render_page
 from citeproof.console.reading import (
     nothing_indexed,
@@ -99,7 +99,7 @@ def ask(
         echo_json(answer)
     if html is not None:
         page = render_page(answer, moments, read_shape(runs.graph))
-        write_page(html, page, told=not as_json)
+        write_file(html, page, told=not as_json)
     if events is not None and not as_json:
         typer.echo(f"Events: {events}")
     if is_outage(moments):

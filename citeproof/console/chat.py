@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console
-from rich.text import Text
 
 from citeproof.console.ask import open_runs, refuse_unreadable
 from citeproof.console.live import conclude, follow
-from citeproof.console.output import terminal, write_line
+from citeproof.console.output import complain, terminal, write_line
 from citeproof.console.page import render_page
 from citeproof.console.review import decide
 from citeproof.console.runs import Runs
@@ -27,7 +26,7 @@ from citeproof.graphs.shape import read_shape
 from citeproof.paths import expand
 from citeproof.runtime.moments import Moment
 from citeproof.settings import Settings
-from citeproof.text import count, plain
+from citeproof.text import count
 from citeproof.types import Answer
 
 HELP = "Ask, or: /sources, /save FILE.html, /new, /quit. Ctrl-C stops an answer, Ctrl-D ends."
@@ -55,10 +54,10 @@ class Chat:
             try:
                 self._take(line)
             except CiteproofError as error:
-                self._complain(str(error))
+                complain(str(error), self.err)
                 failures += 1
             except KeyboardInterrupt:
-                self._complain("Stopped.")
+                complain("Stopped.", self.err)
         if self.thread.kind == "passing":
             asyncio.run(self.runs.forget(self.thread))
         return failures
@@ -138,9 +137,6 @@ class Chat:
         if self.answer is None:
             raise InputError("There is no answer yet", fix="Ask something first.")
         return self.answer
-
-    def _complain(self, text: str) -> None:
-        self.err.print(Text(plain(text), "red"), soft_wrap=True)
 
 
 def chat(

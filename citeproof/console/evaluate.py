@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -70,22 +71,17 @@ def evaluate(
     """
     made = [_Made(plan, out / plan.name, config, store, shard) for plan in plans]
     complete = True
-    with ExitStack() as closing:
-        tools: Toolbox | Actors[Toolbox] | None = None
-        opened: tuple[Settings, bool] | None = None
-        for one in made:
-            writes = one.method.writes
-            if tools is None or opened != (one.settings, writes):
-                closing.close()
-                if on_ray:
-                    opening = partial(open_tools, one.settings, llm=writes)
-                    tools = closing.enter_context(start_actors(opening, one.settings, console))
-                else:
-                    with show_downloads(console, "opening models…") as progress:
-                        here = Toolbox.from_settings(one.settings, llm=writes, progress=progress)
-                    tools = closing.enter_context(here)
-                opened = one.settings, writes
-            complete &= one.answer(tools, console, at_once, resume=resume, trace=trace)
+    for (settings, writes), runs in groupby(made, lambda one: (one.settings, one.method.writes)):
+        opened: AbstractContextManager[Toolbox | Actors[Toolbox]]
+        if on_ray:
+            opening = partial(open_tools, settings, llm=writes)
+            opened = start_actors(opening, settings, console)
+        else:
+            with show_downloads(console, "opening models…") as progress:
+                opened = Toolbox.from_settings(settings, llm=writes, progress=progress)
+        with opened as tools:
+            for one in runs:
+                complete &= one.answer(tools, console, at_once, resume=resume, trace=trace)
     return complete
 
 

@@ -20,7 +20,6 @@ from rich.text import Text
 
 from citeproof.actors import Actors
 from citeproof.console.verifier import open_verifier
-from citeproof.errors import InputError
 from citeproof.memory.index import Index
 from citeproof.memory.searched import open_index
 from citeproof.settings import Settings
@@ -30,13 +29,6 @@ from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.tools.spread import SpreadEmbeddings, SpreadEntailment
 
 Tools = TypeVar("Tools")
-
-
-def is_on_ray(on: str | None) -> bool:
-    """Return whether `--on` names Ray."""
-    if on not in (None, "ray"):
-        raise InputError(f"--on cannot be {on!r}", fix="Known: ray.")
-    return on == "ray"
 
 
 @contextmanager

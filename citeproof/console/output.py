@@ -1,10 +1,13 @@
-"""Output of commands to terminals, files and pipes. Importing it loads nothing."""
+"""Output of commands to terminals, files and pipes. Importing it loads nothing heavy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from citeproof.files import write_whole
+from citeproof.text import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,8 +39,6 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    from citeproof.text import plain
-
     table = Table.grid(padding=(0, 2))
     table.show_header, table.header_style = bool(titles), "bold"
     made = list(rows)
@@ -52,8 +53,6 @@ def write_line(console: Console, text: str | Text, style: str = "", *, indent: i
     """Print a text, wrapped and indented on a terminal; strings lose control characters."""
     from rich.padding import Padding
     from rich.text import Text
-
-    from citeproof.text import plain
 
     line = Text(plain(text), style) if isinstance(text, str) else text
     if console.is_terminal:
@@ -76,21 +75,18 @@ def write_signed(console: Console, sign: Text, text: Text) -> None:
     console.print(table)
 
 
-def write_page(path: Path, page: str, *, told: bool = True) -> None:
-    """Write a page; with `told`, print its path."""
+def write_file(path: Path, text: str, what: str = "Page", *, told: bool = True) -> None:
+    """Write a file; with `told`, print what it is and its path."""
     import typer
 
-    from citeproof.files import write_whole
-
-    write_whole(path, page)
+    write_whole(path, text)
     if told:
-        typer.echo(f"Page: {path}")
+        typer.echo(f"{what}: {path}")
 
 
-def complain(text: str) -> None:
-    """Print an error message to stderr."""
+def complain(text: str, console: Console | None = None) -> None:
+    """Print an error message, by default to stderr."""
     from rich.text import Text
 
-    from citeproof.text import plain
-
-    terminal(stderr=True).print(Text(plain(text), style="red"), soft_wrap=True)
+    console = console or terminal(stderr=True)
+    console.print(Text(plain(text), style="red"), soft_wrap=True)

@@ -66,14 +66,7 @@ _ADDRESS = re.compile(r" at https?://[^\s,]+")
 _STATUS = {"answered": "Answered", "partial": "Answered in part", "not_found": "No answer"}
 
 
-def render_page(
-    answer: Answer,
-    moments: Sequence[Moment] = (),
-    graph: Shape | None = None,
-    *,
-    traced: bool = False,
-    broken: bool = False,
-) -> str:
+def render_page(answer: Answer, moments: Sequence[Moment] = (), graph: Shape | None = None) -> str:
     """Render the page of an answer.
 
     The file loads nothing and sends nothing: its policy allows only its own style and script,
@@ -83,18 +76,21 @@ def render_page(
         answer: The answer to show.
         moments: Without them the page has no trace.
         graph: The graph that ran; by default what the moments show of it.
-        traced: Whether to unfold the trace.
-        broken: Whether the run gave no answer, so that this one only says why.
     """
-    values = _answer_values(answer, moments, graph, broken=broken)
-    style = f".graph {{{render.asset('graph.css')}}}"
-    return render.render_page("answer.html", style, **values, traced=traced)
+    return _render_alone(_answer_values(answer, moments, graph))
 
 
 def render_trace(trace: Trace) -> str:
-    """Render the page of a trace: its answer, with the trace unfolded."""
-    broken = trace.answer is None
-    return render_page(trace.outcome, trace.moments, trace.graph, traced=True, broken=broken)
+    """Render the page of a trace: its answer, or why it has none, with the trace unfolded."""
+    values = _answer_values(trace.outcome, trace.moments, trace.graph) | {"traced": True}
+    if trace.answer is None:
+        values |= {"broken": True, "standing_words": "Broken off"}
+    return _render_alone(values)
+
+
+def _render_alone(values: Mapping[str, Any]) -> str:
+    style = f".graph {{{render.asset('graph.css')}}}"
+    return render.render_page("answer.html", style, **values)
 
 
 def render_turn(
@@ -108,11 +104,11 @@ def render_turn(
     linked = {passage.id: passage for passage in shown.passages}
     found = [source._replace(passage=linked[source.passage.id]) for source in values["found"]]
     values |= {"answer": shown, "found": found}
-    return render.fragment("answer.html", **values, traced=False, frame="turn.html")
+    return render.fragment("answer.html", **values, frame="turn.html")
 
 
 def _answer_values(
-    answer: Answer, moments: Sequence[Moment], graph: Shape | None, *, broken: bool = False
+    answer: Answer, moments: Sequence[Moment], graph: Shape | None
 ) -> dict[str, Any]:
     """Return the values for the template of an answer."""
     verdicts = [claim.verdict.status for claim in answer.claims]
@@ -131,8 +127,9 @@ def _answer_values(
         "kind": answer.method,
         "reason": answer.reason,
         "answer": answer,
-        "broken": broken,
-        "standing_words": "Broken off" if broken else words,
+        "broken": False,
+        "traced": False,
+        "standing_words": words,
         "proved": text.describe_proved(answer),
         "verdicts": verdicts,
         "looks": _LOOKS,

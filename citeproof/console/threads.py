@@ -135,12 +135,8 @@ class Kept(NamedTuple):
     """Input of the run; None if it resumes."""
     config: Any = None
     """LangGraph's config, with the thread; None if nothing is saved."""
-    durability: Literal["sync"] | None = None
-    """With `sync`, each step is saved before the next one begins."""
     context: Any = None
     """Parameters of the run; None for those that the graph was built with."""
-    rows: _Rows = _no_rows
-    """Queries the checkpointer's tables."""
 
 
 @dataclass
@@ -205,11 +201,9 @@ class Thread:
             kept = kept._replace(config={**start, "metadata": told})
             self.is_kept = True
             yield kept
-            if self.automatic:
-                if not await _find_outage(graph, config):
-                    await graph.checkpointer.adelete_thread(config["configurable"]["thread_id"])
-                    self.is_kept = False
-                await _forget_oldest(kept)
+            if self.automatic and not await _find_outage(graph, config):
+                await graph.checkpointer.adelete_thread(config["configurable"]["thread_id"])
+                self.is_kept = False
 
     @contextlib.asynccontextmanager
     async def opened(self, build: Build) -> AsyncIterator[Kept]:
@@ -218,11 +212,13 @@ class Thread:
         opening = contextlib.nullcontext(Opened(self._memory))
         if self.checkpoints is not None:
             opening = self.checkpoints.opened()
-        async with opening as (saver, rows):
-            graph = build(checkpointer=saver)
+        async with opening as opened:
+            graph = build(checkpointer=opened.saver)
             # A thread of one method cannot resume the steps of another.
             config = {"configurable": {"thread_id": f"{graph.name}/{self.name}"}}
-            yield Kept(graph, None, config, "sync", rows=rows)
+            yield Kept(graph, None, config)
+            if self.automatic:
+                await _forget_oldest(opened)
 
 
 @contextlib.asynccontextmanager
@@ -253,8 +249,9 @@ async def run_with_review(
     `decide` is called when the run waits for a person, and returns the decision to resume it with.
     """
     given: Any = kept.given
+    # Each step is saved before the next one begins.
+    how = {"context": kept.context, "durability": "sync" if kept.config else None, **STREAM}
     while True:
-        how = {"context": kept.context, "durability": kept.durability, **STREAM}
         streamed = kept.graph.astream(given, kept.config, **how)
         async with contextlib.aclosing(streamed):
             async for part in streamed:
@@ -289,10 +286,10 @@ async def _find_outage(graph: Any, config: dict[str, Any]) -> dict[str, Any] | N
     return None
 
 
-async def _forget_oldest(kept: Kept) -> None:
+async def _forget_oldest(opened: Opened) -> None:
     """Delete the oldest unnamed runs."""
     found = f"SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE '%/{_AUTOMATIC}%'"
-    names = [name for (name,) in await kept.rows(found) if _IS_AUTOMATIC.search(name)]
+    names = [name for (name,) in await opened.rows(found) if _IS_AUTOMATIC.search(name)]
     names.sort(key=lambda name: name.rpartition("/")[2])
     for name in names[:-_MOST]:
-        await kept.graph.checkpointer.adelete_thread(name)
+        await opened.saver.adelete_thread(name)

@@ -11,19 +11,18 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import aclosing, contextmanager
 from importlib.metadata import version
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, TypeVar
 
 import anyio
-from mcp.server.fastmcp import Context, FastMCP
+from mcp.server.fastmcp import FastMCP
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from citeproof.errors import CiteproofError
 from citeproof.graphs.registry import METHODS
 from citeproof.integrations.agent_tools import say_answer, say_passages, say_report
 from citeproof.integrations.documents import Extract
@@ -44,7 +43,7 @@ _METHODS = [method.name for method in METHODS.values() if method.served]
 _MOST = 50
 _READS = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
 
-Call = Context[Any, Any, Any]
+T = TypeVar("T", bound=BaseModel)
 Question = Annotated[str, Field(description="One question, in words.")]
 MethodName = Annotated[
     str, Field(description="Method; vtg proves most.", json_schema_extra={"enum": _METHODS})
@@ -89,21 +88,26 @@ def build_mcp_server(
     logging.root.removeHandler(placeholder)
     server._mcp_server.version = version("citeproof")  # by default that of the package `mcp`
 
+    async def reply(work: Coroutine[Any, Any, T], say: Callable[[T], str]) -> CallToolResult:
+        """Return what the work of a call finds, as text and as JSON."""
+        found = await calls.run(server.get_context().request_context.request, work)
+        content = TextContent(type="text", text=say(found))
+        return CallToolResult(content=[content], structuredContent=found.model_dump(mode="json"))
+
     @server.tool(title="Ask, with proof", annotations=_READS)
     async def ask(
-        question: Question, context: Call, method: MethodName = "vtg"
+        question: Question, method: MethodName = "vtg"
     ) -> Annotated[CallToolResult, Answer]:
         """Answer a question from the indexed documents; each sentence is cited and checked.
 
         It may take minutes on a small machine. `not found` means that the documents do not say.
         """
-        work = _answer(calls, question, method, context)
-        answer = await calls.run(context.request_context.request, work)
-        return _result(say_answer(answer), answer)
+        tell = server.get_context().report_progress
+        return await reply(_answer(calls.moments(question, method), tell), say_answer)
 
     @server.tool(title="Check a text", annotations=_READS)
     async def check(
-        text: Text, context: Call, documents: Documents = None, k: Few = 5
+        text: Text, documents: Documents = None, k: Few = 5
     ) -> Annotated[CallToolResult, CheckReport]:
         """Say for each sentence of a text which passages support or contradict it.
 
@@ -111,25 +115,17 @@ def build_mcp_server(
         document other than the cited one supports it. Against the index, marks do not count: a
         sentence is `uncited` if a passage supports it.
         """
-        work = calls.check(text, documents, k)
-        report = await calls.run(context.request_context.request, work)
-        return _result(say_report(report), report)
+        return await reply(calls.check(text, documents, k), say_report)
 
     @server.tool(title="Search the documents", annotations=_READS)
-    async def search(
-        query: Question, context: Call, k: Few = 5
-    ) -> Annotated[CallToolResult, Found]:
+    async def search(query: Question, k: Few = 5) -> Annotated[CallToolResult, Found]:
         """Find the passages of the indexed documents that come nearest to a question."""
-        found = await calls.run(context.request_context.request, calls.search(query, k))
-        return _result(say_passages(found.passages), found)
+        return await reply(calls.search(query, k), lambda found: say_passages(found.passages))
 
     @server.tool(title="Read a document", annotations=_READS)
-    async def read(
-        place: Place, context: Call, start: Start = 0
-    ) -> Annotated[CallToolResult, Extract]:
+    async def read(place: Place, start: Start = 0) -> Annotated[CallToolResult, Extract]:
         """Show a passage, or the text of a whole document in pieces of 20,000 characters."""
-        extract = await calls.run(context.request_context.request, calls.read(place, start))
-        return _result(extract.text, extract)
+        return await reply(calls.read(place, start), lambda extract: extract.text)
 
     return server
 
@@ -163,24 +159,18 @@ def serve_stdio(server: Any, protocol: TextIO) -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def _result(text: str, value: BaseModel) -> CallToolResult:
-    content = TextContent(type="text", text=text)
-    return CallToolResult(content=[content], structuredContent=value.model_dump(mode="json"))
-
-
-async def _answer(calls: Calls, question: str, method: str, context: Call) -> Answer:
+async def _answer(run: AsyncGenerator[Moment], tell: Callable[..., Awaitable[None]]) -> Answer:
     """Return the answer of a run, and report its progress to the client."""
     answer: Answer | None = None
     steps = 0
-    async with aclosing(calls.moments(question, method)) as moments:
+    async with aclosing(run) as moments:
         async for moment in moments:
             if isinstance(moment.event, AnswerReady):
                 answer = moment.event.answer
             if line := _line(moment):
                 steps += 1
-                await context.report_progress(steps, message=line)
-    if answer is None:
-        raise CiteproofError("The run ended without an answer", fix="Try another method.")
+                await tell(steps, message=line)
+    assert answer is not None, "a run ends with its answer"
     return answer
 
 

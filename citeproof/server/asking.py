@@ -16,7 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
 
 from citeproof.console.threads import Kept, run_with_review
-from citeproof.errors import CiteproofError, InputError
+from citeproof.errors import InputError
 from citeproof.graphs.registry import Method, find_method
 from citeproof.integrations.turns import Turn, Turns
 from citeproof.parameters import Parameters, override_defaults
@@ -189,9 +189,8 @@ class Asking:
                     if isinstance(moment.event, ReviewRequested):
                         self.reviews.expect(question.run, turn)
                     yield moment
-            if answered is None:
-                raise CiteproofError("The run ended without an answer")
-            self.runs.keep(Run(question.run, question.asked, answer, told, shape))
+            assert answered is not None, "a run ends with its answer"
+            self.runs.keep(Run(question.run, answer, told, shape))
         # Clients leave or ask again when they have the answer, so it is saved by now.
         yield answered
 
@@ -220,7 +219,7 @@ class Asking:
         given: dict[str, Any] = {"question": question.asked}
         if messages and "messages" in graph.channels:
             given = {"messages": messages}
-        return Kept(graph, given, config, "sync" if config else None, question.context)
+        return Kept(graph, given, config, question.context)
 
     def _graph(self, tools: Toolbox, question: Question) -> Any:
         method = question.method

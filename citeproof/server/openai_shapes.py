@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from citeproof.text import find
-from citeproof.tools.citations.marks import marks
+from citeproof.tools.checking.locations import locate
+from citeproof.tools.citations.answer_message import claim_places
+from citeproof.tools.sentences import Span
 from citeproof.types import Answer, CheckReport, Passage, Usage
 
 
@@ -49,57 +50,44 @@ def annotate_answer(answer: Answer, offset: int = 0) -> list[dict[str, Any]]:
 
     `offset` is where the answer's text begins in the reply.
     """
-    found, at = [], 0
-    for claim in answer.claims:
-        text = marks(claim)
-        if (start := answer.text.find(text, at)) < 0:
-            continue
-        at = start + len(text)
-        found += [
-            _annotation(
-                answer.passages[citation.number - 1],
-                citation.sentence,
-                claim.verdict.status,
-                (offset + start, offset + at),
-                score=claim.verdict.score,
-                number=citation.number,
-            )
-            for citation in claim.citations
-        ]
-    return found
+    return [
+        _annotation(
+            answer.passages[citation.number - 1],
+            citation.sentence,
+            claim.verdict.status,
+            Span(offset + start, offset + end),
+            claim.verdict.score,
+            citation.number,
+        )
+        for claim, start, end in claim_places(answer)
+        for citation in claim.citations
+    ]
 
 
 def annotate_check(text: str, report: CheckReport) -> list[dict[str, Any]]:
     """Annotate a checked text with the passages that support or contradict its sentences."""
-    found, at = [], 0
-    for sentence in report.sentences:
-        span = find(text[at:], sentence.text)
-        if span is None:  # marks or emphasis interrupt the sentence
-            continue
-        place = (at + span[0], at + span[1])
-        at = place[1]
-        found += [
-            _annotation(
-                own.passage, own.sentence, sentence.verdict, place, sentence.score, own.number
-            )
-            for own in (*sentence.support, *sentence.against)
-        ]
-    return found
+    spans = locate(text, [sentence.text for sentence in report.sentences])
+    return [
+        _annotation(own.passage, own.sentence, sentence.verdict, span, sentence.score, own.number)
+        for sentence, span in zip(report.sentences, spans, strict=True)
+        if span is not None
+        for own in (*sentence.support, *sentence.against)
+    ]
 
 
 def _annotation(
     passage: Passage,
     sentence: str,
     verdict: str,
-    span: tuple[int, int],
+    span: Span,
     score: float | None,
     number: int | None,
 ) -> dict[str, Any]:
     cited = {
         "url": passage.source,
         "title": passage.place,
-        "start_index": span[0],
-        "end_index": span[1],
+        "start_index": span.start,
+        "end_index": span.end,
     }
     own = {"verdict": verdict, "score": score, "sentence": sentence, "number": number}
     return {"type": "url_citation", "url_citation": cited, "citeproof": own}

@@ -68,7 +68,7 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
         """Return its questions that were answered, and the answers, in order."""
         turns = await conversations.known(name)
         for turn in turns:
-            runs.keep(Run(turn.run, turn.asked, turn.answer))
+            runs.keep(Run(turn.run, turn.answer))
         answers = [with_links(turn.answer).model_dump(mode="json") for turn in turns]
         return {
             "turns": [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
@@ -23,10 +23,7 @@ def document_id(path: str) -> str:
 
 def file_name(source: str) -> str:
     """Return a source as readers know it: a web address in full, a path by its last part."""
-    if is_web(source):
-        return source
-    kind = PureWindowsPath if "\\" in source else PurePosixPath
-    return kind(source).name
+    return source if is_web(source) else PureWindowsPath(source).name  # splits at both slashes
 
 
 def document_link(source: str, base: str = "") -> str:

@@ -24,8 +24,6 @@ class Run:
     """A run and its moments."""
 
     id: str
-    asked: str
-    """The question in the reader's words."""
     answer: Answer
     moments: list[Moment] = field(default_factory=list)
     shape: Shape | None = None

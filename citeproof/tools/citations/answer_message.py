@@ -16,7 +16,7 @@ from langchain_core.messages.content import (
 from citeproof.tools.citations.marks import marks
 from citeproof.types import Answer, Claim, Passage, shown_score
 
-__all__ = ["annotate_passage", "answer_message"]
+__all__ = ["annotate_passage", "answer_message", "claim_places"]
 
 
 def answer_message(answer: Answer) -> AIMessage:
@@ -35,7 +35,7 @@ def answer_message(answer: Answer) -> AIMessage:
     text = answer.text or answer.reason or "No answer was found."
     annotations: list[Annotation] = []
     if answer.text:
-        for claim, start, end in _places(answer):
+        for claim, start, end in claim_places(answer):
             score = claim.verdict.score
             extras = {
                 "verdict": claim.verdict.status,
@@ -58,7 +58,7 @@ def answer_message(answer: Answer) -> AIMessage:
     )
 
 
-def _places(answer: Answer) -> Iterator[tuple[Claim, int, int]]:
+def claim_places(answer: Answer) -> Iterator[tuple[Claim, int, int]]:
     """Yield each claim with its start and end in the text; claims of a list may have moved."""
     cursor = 0
     for claim in answer.claims:
