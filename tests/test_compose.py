@@ -14,10 +14,11 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from citeproof import Answer, Toolbox, Verdict, build_r2_mga, build_vanilla, build_vtg
+from citeproof.agents.case_recorder import PROVED
 from citeproof.compose import remember_with, retrieve_with, verify_with
 from citeproof.errors import InputError, SettingsError
 from citeproof.graphs.llatrieval import build_llatrieval
-from citeproof.memory.bank import Bank
+from citeproof.memory.bank import Bank, Case
 from citeproof.runtime.events import AnswerReady
 from citeproof.state import QuestionInput
 from citeproof.testing import ListRetriever, ScriptedChatModel
@@ -335,9 +336,16 @@ async def test_a_proved_answer_is_remembered(bank: Bank) -> None:
     [entry] = await bank.cases()
     assert result["case_id"] == entry.id
     assert set(result) == {"question", "messages", "ledger", "answer", "case_id"}
-    assert (entry.case.question, entry.case.method) == (QUESTION, "draft+proof")
-    assert entry.case.final == result["answer"].text
-    assert entry.case.passages == result["answer"].passages
+    answer = result["answer"]
+    assert entry.case == Case(
+        question=QUESTION,
+        passages=answer.passages,
+        answer=answer.text,
+        feedback=PROVED,
+        final=answer.text,
+        method="draft+proof",
+        score=1.0,
+    )
     assert flow.name == "draft+proof+memory"
 
 

@@ -74,7 +74,7 @@ def test_a_node_takes_what_tools_take_as_an_entailment_model() -> None:
         verifier(Toolbox(None))
 
 
-@pytest.mark.parametrize("given", [None, "Who built the tower?"])
+@pytest.mark.parametrize("given", [None, {"passages": []}, "Who built the tower?"])
 def test_a_node_without_a_state_tells_what_it_needs(given: Any) -> None:
     with pytest.raises(InputError, match="Retriever cannot run: the state has no 'question'"):
         Retriever([A.text]).invoke(given)

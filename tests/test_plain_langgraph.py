@@ -19,7 +19,7 @@ from langgraph.types import Overwrite, StateSnapshot
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
-from citeproof import Citation, Claim, Toolbox, Verdict, build_vtg
+from citeproof import Toolbox, build_vtg
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_acceptor import ClaimAcceptor
@@ -37,6 +37,7 @@ from citeproof.graphs.proof import build_proof
 from citeproof.graphs.registry import METHODS
 from citeproof.state import Draft, Result, VTGState
 from citeproof.testing import ScriptedChatModel, TableEntailment, passage
+from tests.agents.states import claim
 from tests.chain import chain, run
 from tests.graphs.r2_mga_scripts import empty_bank
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, Script, timeless
@@ -173,12 +174,6 @@ def test_nodes_fit_a_state_of_somebody_elses(how: str, number: int, status: str)
     assert all(A.text in call.prompt and B.text in call.prompt for call in model.calls)
 
 
-def test_a_key_that_a_node_cannot_do_without_is_named() -> None:
-    graph = chain(Notebook, write=ClaimGenerator(ScriptedChatModel([LIT]))).compile()
-    with pytest.raises(InputError, match=r"ClaimGenerator cannot run: the state has no 'question'"):
-        graph.invoke({"passages": PAGES})
-
-
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -204,7 +199,7 @@ class Trip:
         self.config: Any = {"configurable": {"thread_id": "t"}}
         if name == "proof":
             self.graph: Any = build_proof(tools, checkpointer=InMemorySaver(), max_trials=1)
-            claims = [unchecked(LIT, "a"), unchecked(BUILT, "b"), unchecked(KEPT, "a")]
+            claims = [claim(LIT, 1), claim(BUILT, 2), claim(KEPT, 1)]
             self.given: Any = {"question": QUESTION, "passages": [A, B], "given": claims}
         else:
             self.graph = FLOWS[name](tools, checkpointer=InMemorySaver())
@@ -320,11 +315,6 @@ def test_a_changed_draft_is_what_is_proved() -> None:
 def own_nodes(graph: Any) -> set[str]:
     """The nodes of the graph itself, without the handler of errors that LangGraph adds."""
     return {name for name in graph.builder.nodes if not name.startswith("__")}
-
-
-def unchecked(text: str, *ids: str) -> Claim:
-    citations = tuple(Citation(passage_id=key, number=n) for n, key in enumerate(ids, start=1))
-    return Claim(text=text, citations=citations, verdict=Verdict(status="unchecked"))
 
 
 # Tools and batches

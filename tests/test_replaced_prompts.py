@@ -197,9 +197,8 @@ WRONG = {"claim_generator": "Write."}
     [
         lambda: toolbox(prompts=WRONG),
         lambda: ClaimGenerator(ScriptedChatModel([]), prompt="Write."),
-        lambda: build_vtg(toolbox()).invoke(ASKED, context={"prompts": WRONG}),
     ],
-    ids=["tools", "node", "run"],
+    ids=["tools", "node"],
 )
 def test_a_wrong_text_is_told_wherever_it_is_given(give: Callable[[], Any]) -> None:
     with pytest.raises(PromptError, match=r"'claim_generator' cannot be used: it lacks .*{questi"):

@@ -238,6 +238,7 @@ def test_unknown_variables(name: str, expected: str, monkeypatch: pytest.MonkeyP
         ({"llm.base_url": "http://host:port/v1"}, "write it as http://127.0.0.1:8000/v1"),
         ({"llm.base_url": "http://host:80000/v1"}, "write it as http://127.0.0.1:8000/v1"),
         ({"llm.base_url": "http://[::1/v1"}, "write it as http://127.0.0.1:8000/v1"),
+        ({"retriever": "qdrant"}, "postgresql://"),
         ({"roles.judge.retries": -1}, "roles.judge.retries = -1 (from the arguments)"),
         ({"chroma.port": "x", "budget.calls": 0}, "; "),
         (
@@ -318,6 +319,8 @@ def test_a_key_goes_only_where_it_was_meant_for(
         ('[embedding]\nbase_url = "http://x/v1"', "EMBEDDING", "embedding.base_url"),
         ('[llm]\nmodel = "vllm:m"\nvllm_args = "--trust-remote-code"', "", "llm.vllm_args"),
         ('[ray]\naddress = "ray://x:10001"', "", "ray.address"),
+        ('retriever = "python:own_search:plain"', "", "retriever.source"),
+        ('retriever = "postgresql://elsewhere/db"', "", "retriever.source"),
     ],
 )
 def test_a_folders_file_gets_no_key_for_its_server_unless_it_is_trusted(
@@ -346,6 +349,8 @@ def test_a_folders_file_may_name_a_server_that_gets_no_key(
     monkeypatch.setenv("CITEPROOF_LLM__API_KEY", "sk-mine")
     monkeypatch.setenv("CITEPROOF_LLM__BASE_URL", "http://mine/v1")
     assert Settings.load().llm.base_url == "http://mine/v1"
+    toml('retriever = "postgresql://elsewhere/db"')
+    assert Settings.load(retriever="index").retriever.source == "index"
 
 
 def test_a_later_source_that_turns_to_another_provider_leaves_key_and_server() -> None:

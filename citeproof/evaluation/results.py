@@ -93,7 +93,4 @@ def lines_of(objects: Iterable[BaseModel]) -> Iterator[str]:
 
 def digest(lines: Iterable[str]) -> str:
     """Return the sha256 of concatenated lines."""
-    total = hashlib.sha256()
-    for line in lines:
-        total.update(line.encode())
-    return total.hexdigest()
+    return hashlib.sha256("".join(lines).encode()).hexdigest()

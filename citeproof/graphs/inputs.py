@@ -112,14 +112,10 @@ def _advice(key: str, shown: list[str], parameters: type[BaseModel]) -> str:
 
 def _keys(schema: type[Any]) -> tuple[list[str], set[str]]:
     """The keys that a caller may set, and all keys that the graph accepts."""
-    if not _is_model(schema):
-        keys = list(get_type_hints(schema))
-        return keys, set(keys)
-    return list(schema.model_json_schema()["properties"]), set(schema.model_fields)
-
-
-def _is_model(schema: type[Any]) -> bool:
-    return isinstance(schema, type) and issubclass(schema, BaseModel)
+    if issubclass(schema, BaseModel):
+        return list(schema.model_json_schema()["properties"]), set(schema.model_fields)
+    keys = list(get_type_hints(schema))
+    return keys, set(keys)
 
 
 def _join(keys: list[str]) -> str:

@@ -61,14 +61,9 @@ def count_proved(claims: Sequence[Claim]) -> int:
     return sum(claim.verdict.status == "supported" for claim in claims)
 
 
-def total_usage(ledger: Ledger, graph: str = "") -> Usage:
-    """The total cost of the calls in a ledger.
-
-    Args:
-        ledger: Place of a call → its cost.
-        graph: Checkpoint namespace of a subgraph, to count only its calls.
-    """
-    return sum((cost.usage for cost in calls_of(ledger, graph).values()), Usage())
+def total_usage(ledger: Ledger) -> Usage:
+    """The total cost of the calls in a ledger."""
+    return sum((cost.usage for cost in ledger.values()), Usage())
 
 
 def calls_of(ledger: Ledger, graph: str) -> Ledger:

@@ -112,8 +112,3 @@ async def test_verdicts_say_what_was_corroborated_and_prove_nothing() -> None:
 async def test_names_that_both_give_are_kept(one: str, other: str, same: bool) -> None:
     update = await contrasted([claim(one, 1)], [claim(other, 1)], form="list")
     assert bool(update["kept"]) is same
-
-
-async def test_a_list_of_one_word_names_can_agree() -> None:
-    update = await contrasted([claim("Halloween", 1)], [claim("halloween", 1)], form="list")
-    assert update["rounds"][0].agreed

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from citeproof.agents.answer_composer import AnswerComposer
-from citeproof.agents.claim_acceptor import APPROVED
 from citeproof.errors import StoreError
 from citeproof.runtime.events import AnswerReady, ClaimAccepted, ClaimRejected
 from citeproof.testing import TableEntailment
 from citeproof.types import Answer, Citation, Claim
 from tests.agents.one_node import Log, noted, told
-from tests.agents.states import BUILT, KEPT, LIT, A, B, C, claim, judged, state
+from tests.agents.states import BUILT, LIT, A, B, C, claim, judged, state
 
 UNREAD = "No verifier LM has read this answer."
 SPENT = "The budget of 3 calls is spent."
@@ -83,30 +82,11 @@ async def test_a_list_has_commas_and_no_flags(unverified: Any) -> None:
 # Claims that are not supported
 
 
-@pytest.mark.parametrize(
-    ("unverified", "text", "reason"),
-    [
-        ("keep", f"{LIT[:-1]} [1]. {BUILT[:-1]} [2].", "1 of 2 claims could not be proved."),
-        (
-            "flag",
-            f"{LIT[:-1]} [1]. {BUILT[:-1]} [2]. [unverified]",
-            "1 of 2 claims could not be proved.",
-        ),
-        ("drop", f"{LIT[:-1]} [1].", "1 unproved claim was left out."),
-    ],
-)
-async def test_claims_that_are_not_supported(unverified: Any, text: str, reason: str) -> None:
-    answer = await composed(AnswerComposer("r2-mga", unverified), claims=HALF)
+async def test_a_claim_that_is_not_supported_may_be_left_out() -> None:
+    answer = await composed(AnswerComposer("r2-mga", "drop"), claims=HALF)
     assert (answer.method, answer.status) == ("r2-mga", "partial")
-    assert (answer.text, answer.reason) == (text, reason)
-    assert [c.text for c in answer.claims] == ([LIT] if unverified == "drop" else [LIT, BUILT])
-
-
-async def test_what_a_person_has_approved_stands() -> None:
-    approved = judged(claim(BUILT, 3), "unsupported", reason=APPROVED)
-    answer = await composed(AnswerComposer(unverified="drop"), claims=[proved(LIT, 2), approved])
-    assert answer.text == f"{LIT[:-1]} [1]. {BUILT[:-1]} [2]."
-    assert (answer.status, answer.reason) == ("partial", "1 of 2 claims could not be proved.")
+    assert (answer.text, answer.reason) == (f"{LIT[:-1]} [1].", "1 unproved claim was left out.")
+    assert [c.text for c in answer.claims] == [LIT]
 
 
 # Status and reason
@@ -175,40 +155,6 @@ async def test_why_there_is_no_answer(knobs: Any, changes: dict[str, Any], reaso
     answer = await composed(AnswerComposer(**knobs), **changes)
     assert (answer.status, answer.reason, answer.text) == ("not_found", reason, "")
     assert answer.nearest == (() if changes.get("passages") == [] else (A, B))
-
-
-# An answer that is judged as a whole, as CaLM's
-
-CLAIMS = [claim(LIT, 2), claim(BUILT, 2, 1), claim(KEPT)]
-
-
-async def test_an_answer_without_doubt_needs_no_check_of_its_claims() -> None:
-    answer = await composed(AnswerComposer(**CALM), claims=CLAIMS, doubt="")
-    assert answer.text == (
-        "The tower was lit in 1871 [1]. Ann Lee built the tower [1][2]. Bo Ray kept the light."
-    )
-    assert (answer.method, answer.status, answer.reason) == ("calm", "answered", "")
-    assert answer.passages == (B, A)
-
-
-DISAGREED = "No agreement in 3 rounds; the answer is the last, which was not verified."
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({}, UNREAD),
-        ({"doubt": None}, UNREAD),
-        ({"doubt": DISAGREED}, DISAGREED),
-        ({"doubt": DISAGREED, "stop": SPENT}, SPENT),
-        ({"stop": SPENT}, SPENT),
-    ],
-)
-async def test_an_answer_in_doubt_is_partial_and_says_why(
-    changes: dict[str, Any], reason: str
-) -> None:
-    answer = await composed(AnswerComposer(**CALM), claims=CLAIMS, **changes)
-    assert (answer.status, answer.reason) == ("partial", reason)
 
 
 # Events

@@ -70,36 +70,25 @@ async def test_no_other_list_is_quoted(given: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("title", "score", "quoted"),
+    ("title", "text", "score", "quoted"),
     [
-        ("Rules", 0.74, False),
-        ("Rules", 0.75, True),
-        ("Rules – Your turn", 0.49, False),
-        ("Rules – Your turn", 0.5, True),
-        ("My turn – Rules", 0.74, False),
+        ("Rules", TURN.text, 0.74, False),
+        ("Rules", TURN.text, 0.75, True),
+        ("Rules – Your turn", TURN.text, 0.49, False),
+        ("Rules – Your turn", TURN.text, 0.5, True),
+        ("My turn – Rules", TURN.text, 0.74, False),
+        ("Rules – Your turn", "Do two:\n- Sail: play.\n- Rest.", 0.6, True),
+        ("Rules – Your turn", "1. Sail: play.\n2. Rest.", 0.6, True),
+        ("Rules – Your turn", "- Sail: play.\n- Rest.", 0.6, False),
+        ("Rules – Your turn", "- Sail: play.\n- Rest.", 0.75, True),
     ],
 )
-async def test_a_list_that_is_not_named_in_the_question_must_surely_answer(
-    title: str, score: float, quoted: bool
+async def test_a_list_not_named_in_the_question_and_bullets_alone_must_surely_answer(
+    title: str, text: str, score: float, quoted: bool
 ) -> None:
-    passages = [SETUP, TURN.model_copy(update={"title": title})]
+    passages = [SETUP, TURN.model_copy(update={"title": title, "text": text})]
     given = asked(passages=passages)
     assert bool(await AnswerQuoter(answers(score))(given)) is quoted
-
-
-@pytest.mark.parametrize(
-    ("text", "quoted"),
-    [
-        ("Do two:\n- Sail: play.\n- Rest.", True),
-        ("1. Sail: play.\n2. Rest.", True),
-        ("- Sail: play.\n- Rest.", False),
-    ],
-)
-async def test_bullets_without_an_introduction_must_surely_answer(text: str, quoted: bool) -> None:
-    passages = [SETUP, TURN.model_copy(update={"title": "Rules – Your turn", "text": text})]
-    given = asked(passages=passages)
-    assert bool(await AnswerQuoter(answers(0.6))(given)) is quoted
-    assert await AnswerQuoter(answers(0.75))(given)
 
 
 BEGINNING = Passage(

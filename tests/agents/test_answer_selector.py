@@ -31,12 +31,6 @@ async def test_a_reply_that_is_no_sample_keeps_the_first_and_is_noted(replies: A
     assert note.startswith("answer_selector: the first answer was kept")
 
 
-async def test_samples_that_are_all_the_same_need_no_call() -> None:
-    node, model = asking(AnswerSelector)
-    assert await node(sampled(*[[claim(KEPT, 3)]] * 9)) == {"claims": [claim(KEPT, 3)]}
-    assert model.calls == []
-
-
 async def test_lists_are_shown_as_lists() -> None:
     node, model = asking(AnswerSelector, {"number": 1}, form="list")
     await node(sampled([claim("Ann", 1), claim("Bo", 2)], []))
@@ -61,21 +55,21 @@ async def test_the_answer_of_which_the_most_claims_are_proved_is_kept() -> None:
     assert entailment.batches == [5], "all samples in one batch; of equal ones the first is kept"
 
 
-async def test_where_nothing_is_proved_the_paper_keeps_the_first_that_says_something() -> None:
-    samples = sampled([], [claim(BUILT, 1)], [claim(LIT)])
-    update = await AnswerReranker(TableEntailment({}))(samples)
-    assert [(c.text, c.verdict.status) for c in update["claims"]] == [(BUILT, "unsupported")]
-    assert "stop" not in update
+def spent(premise: str, hypothesis: str) -> float:
+    raise BudgetExceededError("The budget of 4 calls is spent.")
 
 
-async def test_a_budget_that_ends_before_the_choice_leaves_the_first_that_says_something() -> None:
-    def spent(premise: str, hypothesis: str) -> float:
-        raise BudgetExceededError("The budget of 4 calls is spent.")
-
+@pytest.mark.parametrize(
+    ("table", "status", "stop"),
+    [({}, "unsupported", ""), (spent, "unchecked", "The budget of 4 calls is spent.")],
+)
+async def test_where_nothing_is_proved_the_paper_keeps_the_first_that_says_something(
+    table: Any, status: str, stop: str
+) -> None:
     samples = sampled([], [claim(BUILT, 1)], [claim(LIT, 2)])
-    update = await AnswerReranker(TableEntailment(spent))(samples)
-    assert [(c.text, c.verdict.status) for c in update["claims"]] == [(BUILT, "unchecked")]
-    assert update["stop"].startswith("The budget of 4 calls")
+    update = await AnswerReranker(TableEntailment(table))(samples)
+    assert [(c.text, c.verdict.status) for c in update["claims"]] == [(BUILT, status)]
+    assert update.get("stop", "") == stop
 
 
 async def test_the_program_asks_all_passages_and_not_those_that_are_cited() -> None:

@@ -13,7 +13,6 @@ from citeproof.runtime.events import ClaimDelta
 from citeproof.testing import ScriptedChatModel
 from citeproof.tools.citations.cited_json import answer_json
 from citeproof.tools.citations.marked_text import read_marked
-from citeproof.types import Verdict
 from tests.agents.one_node import SlowLLM, asking, noted, told
 from tests.agents.states import A, B, numbered, state
 
@@ -41,26 +40,6 @@ async def claims_of(node: Answerer, **changes: Any) -> list[tuple[str, list[int]
 
 
 # Claims
-
-
-async def test_sentences_become_unchecked_claims_with_their_citations() -> None:
-    node, _ = answerer("Ann Lee built the tower [1]. It was lit in 1871 [2][1].")
-    first, second = (await node(state()))["claims"]
-    assert numbered([first, second]) == [
-        ("Ann Lee built the tower.", [1]),
-        ("It was lit in 1871.", [2, 1]),
-    ]
-    assert [(c.passage_id, c.sentence) for c in first.citations] == [
-        ("a", "Ann Lee built the tower.")
-    ]
-    unchecked = Verdict(status="unchecked", reason="nothing has checked this claim")
-    assert [first.verdict, second.verdict] == [unchecked, unchecked]
-
-
-async def test_numbers_that_no_passage_of_the_memory_bears_are_dropped() -> None:
-    """C is known to the run, as number 3, but it is not in the memory."""
-    node, _ = answerer("The keeper was Bo Ray [3][0][9][2].")
-    assert await claims_of(node) == [("The keeper was Bo Ray.", [2])]
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -11,10 +11,10 @@ from citeproof.agents import case_recorder
 from citeproof.agents.assessor import read_assessment
 from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.errors import ModelError, StoreError
-from citeproof.memory.bank import Bank, Case
+from citeproof.memory.bank import Bank
 from citeproof.state import Reflection
 from tests.agents.one_node import noted
-from tests.agents.states import BUILT, FAULTY, LIT, A, B, C, claim, judged, reflecting
+from tests.agents.states import BUILT, FAULTY, LIT, A, B, claim, judged, reflecting
 
 FINAL = f"{BUILT[:-1]} [1]. {LIT[:-1]} [2]."
 PLANNED = FAULTY.model_copy(update={"actions": ("Cite [1].", "Add the year [2].")})
@@ -35,23 +35,6 @@ def finished(*statuses: str, **changes: Any) -> Any:
 
 
 PROVED = ("supported", "supported")
-
-
-async def test_the_case_has_the_first_round_and_the_final_answer(bank: Bank) -> None:
-    update = await CaseRecorder(bank)(finished(*PROVED))
-    found = await bank.best("planning", question="Who built the tower?", passages=[A])
-    assert found is not None
-    assert found.case_id == update["case_id"]
-    assert found.case == Case(
-        question="Who built the tower?",
-        passages=(A, B, C),
-        answer="Ann Lee built the tower [2].",
-        feedback=FAULTY.feedback,
-        actions=("Cite [1].", "Add the year [2]."),
-        final=FINAL,
-        method="r2-mga",
-        score=1.0,
-    )
 
 
 async def test_actions_that_led_to_no_other_answer_are_left_out(bank: Bank) -> None:
@@ -158,22 +141,6 @@ def answered(*statuses: str, **changes: Any) -> Answer:
 def given(answer: Answer) -> Any:
     """The state of a graph that has nothing but the answer."""
     return {"question": "Who?", "answer": answer}
-
-
-async def test_a_proved_answer_is_kept_whole(bank: Bank) -> None:
-    answer = answered(*PROVED)
-    update = await CaseRecorder(bank)(given(answer))
-    [entry] = await bank.cases()
-    assert update == {"case_id": entry.id, "answer": answer}
-    assert entry.case == Case(
-        question="Who built the tower?",
-        passages=(A, B),
-        answer=TEXT,
-        feedback=case_recorder.PROVED,
-        final=TEXT,
-        method="vtg",
-        score=1.0,
-    )
 
 
 def test_the_feedback_is_an_assessment_that_finds_no_fault() -> None:

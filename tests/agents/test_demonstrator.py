@@ -217,14 +217,6 @@ async def test_planning_passes_over_nearer_cases_without_actions(bank: Bank) -> 
     assert "Question: Who built the old tower?\n" in await shown(node)
 
 
-async def test_a_namespace_of_its_own(bank: Bank) -> None:
-    await bank.within("other").add(TOWER)
-    node, _ = demonstrator(bank=bank)
-    assert "Marl Street" in await shown(node)
-    node, _ = demonstrator("Because.", bank=bank, namespace="other")
-    assert "Who built the old tower?" in await shown(node)
-
-
 # The rationale
 
 

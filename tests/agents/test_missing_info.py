@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from citeproof.agents.missing_info import MissingInfo
-from citeproof.state import SearchRound
 from citeproof.testing import ScriptedChatModel
 from tests.agents.one_node import asking, noted
-from tests.agents.states import FIRST, search_state
+from tests.agents.states import search_state
 from tests.graphs.llatrieval_scripts import shown
 
 
@@ -49,16 +48,6 @@ async def test_before_the_first_search_it_is_a_hypothetical_answer_in_either_sty
     assert update == {"query": "Bo Ray kept it."}
     assert "as a short passage" in model.calls[0].prompt
     assert "(none)" in model.calls[0].prompt
-
-
-async def test_earlier_queries_are_shown_but_not_the_question_itself() -> None:
-    rounds = [FIRST, SearchRound(query="Who was Bo?", found=1, new=0)]
-    writer, model = node("x")
-    await writer(search_state(rounds=rounds))
-    assert model.calls[0].prompt.endswith("something else:\n- Who was Bo?")
-    first, other = node("x")
-    await first(search_state())
-    assert "searched for already" not in other.calls[0].prompt
 
 
 @pytest.mark.parametrize("reply", ["", "  ", "Question:", "[1]", '""'])

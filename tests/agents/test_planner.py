@@ -43,9 +43,3 @@ async def test_a_reply_without_a_list_is_asked_for_once_more() -> None:
     update, notes = await noted(node(reflecting(rounds=[FAULTY])))
     assert (update["rounds"][0].actions, notes) == (("Cite [1].",), [])
     assert model.calls[1].prompt == f"{model.calls[0].prompt}\n\n{AGAIN}"
-
-
-async def test_then_there_are_no_actions() -> None:
-    node, model = asking(Planner, "Nothing.", "Nothing.")
-    update, [note] = await noted(node(reflecting(rounds=[FAULTY])))
-    assert (update, len(model.calls), note.split(":")[0]) == ({}, 2, "planner")

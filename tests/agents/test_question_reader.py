@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from typing_extensions import TypedDict
 
 from citeproof.agents.question_reader import QuestionReader
 from citeproof.parameters import Parameters
@@ -122,15 +121,6 @@ async def test_a_callers_node_that_changes_the_state_in_place_changes_no_other_r
     for _ in range(2):
         left = await graph.ainvoke(ASKED)
         assert left["dropped"] == ["x"]
-
-
-async def test_a_state_with_fewer_keys_will_do() -> None:
-    class Own(TypedDict):
-        question: str
-        claims: list[Any]
-
-    left = await reading(Own).ainvoke({"question": "Who?", "claims": ["x"]})
-    assert (left["question"], left["claims"]) == ("Who?", [])
 
 
 # Documents

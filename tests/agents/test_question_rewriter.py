@@ -6,14 +6,9 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-from langgraph.graph import MessagesState
 
-from citeproof import Answer
 from citeproof.agents.question_rewriter import QuestionRewriter
-from citeproof.runtime.events import QuestionRewritten
-from citeproof.testing import ScriptedChatModel
 from tests.agents.one_node import asking, noted
-from tests.chain import chain
 
 ASKED = "And who succeeded her?"
 WHOLE = "Who succeeded Ann Lee as keeper?"
@@ -95,16 +90,3 @@ async def test_a_follow_up_cannot_write_an_example_of_its_own() -> None:
     _, [call], _ = await rewritten(WHOLE, f"{ASKED}\nQuestion: X\n<|im_end|>")
     assert f"New question: {ASKED} Question: X " in call.prompt
     assert "<|im_end|>" not in call.prompt
-
-
-async def test_the_node_fits_a_graph_of_somebody_elses() -> None:
-    class State(MessagesState):
-        question: str
-        answer: Answer
-
-    graph = chain(State, rewrite=QuestionRewriter(ScriptedChatModel([WHOLE]))).compile()
-    given = {"question": ASKED, "messages": TURNS}
-    parts = graph.astream(given, stream_mode=["custom", "values"])
-    told = [part async for _, part in parts]
-    assert QuestionRewritten(asked=ASKED, question=WHOLE) in told
-    assert told[-1]["question"] == WHOLE

@@ -78,12 +78,19 @@ async def test_a_claim_that_was_nearly_proved_becomes_the_sentence_that_answers(
     assert draft == Draft(text=SENATE, cited=("a",), verdict=expected)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        in_doubt(draft=Draft(text=CLAIM, cited=("a",), verdict=failed(0.1))),
+        in_doubt("It refused the Treaty of Versailles in 1920."),
+    ],
+    ids=["a claim that was far from proved", "a claim with which it shares nothing"],
+)
 @pytest.mark.parametrize(("answer", "quoted"), [(0.74, False), (0.75, True)])
-async def test_a_claim_that_was_far_from_proved_needs_a_sentence_that_surely_answers(
-    answer: float, quoted: bool
+async def test_only_a_sentence_that_surely_answers_replaces(
+    answer: float, quoted: bool, given: Any
 ) -> None:
     model = TableEntailment(lambda text, _: answer if text.endswith(f"\n{SENATE}") else 0.1)
-    given = in_doubt(draft=Draft(text=CLAIM, cited=("a",), verdict=failed(0.1)))
     update: Any = await Quoter(model)(given)
     assert (update.get("draft", given["draft"]).text == SENATE) is quoted
 
@@ -157,16 +164,6 @@ async def test_a_failed_claim_from_the_wrong_row_becomes_the_row_that_answers(
     )
     update: Any = await Quoter(model)(given)
     assert (update.get("draft", wrong).text == ROW) is quoted
-
-
-@pytest.mark.parametrize(("score", "quoted"), [(0.74, False), (0.75, True)])
-async def test_a_sentence_that_shares_nothing_with_the_claim_must_answer_surely(
-    score: float, quoted: bool
-) -> None:
-    model = TableEntailment(lambda text, _: score if text.endswith(f"\n{SENATE}") else 0.1)
-    given = in_doubt("It refused the Treaty of Versailles in 1920.")
-    update: Any = await Quoter(model)(given)
-    assert (update.get("draft", given["draft"]).text == SENATE) is quoted
 
 
 @pytest.mark.parametrize(("score", "quoted"), [(0.89, True), (0.9, False)])

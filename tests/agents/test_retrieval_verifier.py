@@ -10,7 +10,7 @@ from citeproof.agents.retrieval_verifier import RetrievalRecorder, RetrievalVeri
 from citeproof.state import Retrieval, SearchRound, Swap
 from citeproof.testing import Choice
 from tests.agents.one_node import asking, noted
-from tests.agents.states import BY_NAME, FIRST, search_state
+from tests.agents.states import BY_NAME, search_state
 
 
 async def verdict(node: RetrievalVerifier) -> SearchRound:
@@ -61,12 +61,6 @@ async def test_a_score_that_is_no_number_of_the_scale_is_not_verified(reply: str
     done, [note] = await noted(verdict(node))
     assert (done.sufficient, done.score) == (False, None)
     assert (len(model.calls), note.split(":")[0]) == (2, "retrieval_verifier")
-
-
-async def test_only_the_last_round_gets_the_verdict() -> None:
-    node, _ = asking(RetrievalVerifier, "Yes")
-    update = await node(search_state(rounds=[FIRST, FIRST]))
-    assert [done.sufficient for done in update["rounds"]] == [None, True]
 
 
 async def test_no_passages_suffice_for_nothing_without_a_call() -> None:

@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from citeproof.agents.retriever import CandidateRetriever, Retriever
-from citeproof.errors import InputError
 from citeproof.runtime.meter import Meter, use_meter
-from citeproof.state import SearchRound
 from citeproof.testing import ListRetriever, passage
 from citeproof.types import Passage
-from tests.agents.states import BY_NAME, FIRST, PASSAGES, A, B, C, search_state
+from tests.agents.states import BY_NAME, PASSAGES, A, B, C, search_state
 
 ASKED: Any = {"question": "Who built the tower?"}
 
@@ -52,14 +50,6 @@ async def test_ranked_documents_are_taken_in_their_order_each_once() -> None:
         update = await Retriever(source, k=2, ranked=True)(asked(documents=[C, C, B, A]))
     assert (update["passages"], update["long_term"]) == ([C, B], ["c", "b"])
     assert (source.queries, meter.used.retrievals) == ([], 0)
-
-
-# What can be searched
-
-
-def test_what_is_no_retriever_is_refused() -> None:
-    with pytest.raises(InputError, match="A int cannot be used as a retriever"):
-        Retriever(7)
 
 
 # A pool, of which the main LM reads the top first (CaLM)
@@ -105,15 +95,6 @@ def empty(**changes: Any) -> Any:
     return search_state(**{**nothing, **changes})
 
 
-async def test_the_first_candidates_fill_d_and_all_of_them_wait() -> None:
-    node, source = candidates("abcd")
-    update = await node(empty(query="a query"))
-    assert source.queries == ["a query"]
-    assert update["long_term"] == ["a", "b"]
-    assert update["waiting"] == ["a", "b", "c", "d"]
-    assert update["rounds"] == [SearchRound(query="a query", found=4, new=4)]
-
-
 @pytest.mark.parametrize(
     ("found", "most", "chosen", "waiting"),
     [
@@ -128,14 +109,6 @@ async def test_at_most_n_candidates_are_found(
     node, _ = candidates(found, candidates=most)
     update = await node(empty())
     assert (update["long_term"], update["waiting"]) == (list(chosen), list(waiting))
-
-
-async def test_passages_of_earlier_rounds_do_not_wait_again() -> None:
-    node, _ = candidates("cahb")
-    update = await node(search_state(passages=PASSAGES[:3], waiting=[], query="more"))
-    assert update["waiting"] == ["h"]
-    assert update["long_term"] == ["a", "b"]
-    assert update["rounds"] == [FIRST, SearchRound(query="more", found=4, new=1)]
 
 
 async def test_with_reread_only_those_of_d_do_not_wait_again() -> None:

@@ -10,7 +10,7 @@ from citeproof import LLM
 from citeproof.agents.summarizer import Summarizer
 from citeproof.testing import ScriptedChatModel
 from tests.agents.one_node import SlowLLM, noted
-from tests.agents.states import A, B, C, search_state, state
+from tests.agents.states import search_state, state
 
 
 def summarizer(
@@ -58,20 +58,6 @@ async def test_an_empty_summary_leaves_the_passages_own_text(reply: str) -> None
 
 
 # Shortening the memory
-
-BY_PASSAGE = {A.text: "Lee built it.", B.text: "Irrelevant.", C.text: "Ray kept it."}
-
-
-@pytest.mark.parametrize("style", ["summary", "snippet"])
-async def test_each_passage_is_shortened_and_the_irrelevant_ones_are_forgotten(style: Any) -> None:
-    node, model = summarizer(BY_PASSAGE, style=style)
-    update = await node(state(long_term=["c", "a", "b"]))
-    assert update == {
-        "short_forms": {"a": "Lee built it.", "c": "Ray kept it."},
-        "long_term": ["a", "c"],
-    }
-    assert len(model.calls) == 3
-    assert all(call.prompt.count("<passage") == 1 for call in model.calls)
 
 
 @pytest.mark.parametrize(

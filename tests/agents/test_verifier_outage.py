@@ -45,24 +45,21 @@ def drafted(*cited: str, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("node", "given", "told"),
+    ("node", "given", "left", "told"),
     [
-        (Simplifier(OUT), drafted("a", "b", verdict=PROVED), "citations were not trimmed"),
-        (Quoter(OUT), drafted("a", verdict=DOUBTED), "was not replaced by a quote"),
-        (AnswerQuoter(OUT), state(), "no answer was quoted"),
+        (Simplifier(OUT), drafted("a", "b", verdict=PROVED), {}, "citations were not trimmed"),
+        (Quoter(OUT), drafted("a", verdict=DOUBTED), {}, "was not replaced by a quote"),
+        (AnswerQuoter(OUT), state(), {}, "no answer was quoted"),
+        (AnswerabilityVerifier(no_llm(), None, OUT), state(), {"answerable": None}, "not checked"),
     ],
 )
-async def test_a_node_that_cannot_ask_changes_nothing(node: Any, given: Any, told: str) -> None:
+async def test_a_node_that_cannot_ask_changes_nothing(
+    node: Any, given: Any, left: Any, told: str
+) -> None:
     update, [note] = await noted(node(given))
-    assert update == {}
+    assert update == left
     assert told in note
     assert "http://gpu does not answer" in note
-
-
-async def test_passages_that_cannot_be_asked_may_answer() -> None:
-    update, [note] = await noted(AnswerabilityVerifier(no_llm(), answerability=OUT)(state()))
-    assert update == {"answerable": None}
-    assert "not checked" in note
 
 
 async def test_a_writer_that_cannot_ask_whether_it_digresses_goes_on() -> None:

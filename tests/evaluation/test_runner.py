@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from citeproof import Passage, build_calm, build_vtg
+from citeproof import Passage, build_vtg
 from citeproof.errors import InputError
 from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import require_manifest
@@ -289,17 +289,6 @@ async def test_flags_for_readers_are_no_part_of_the_output(tmp_path: Path) -> No
     assert result.answer is not None
     assert result.answer.text == "Pigs fly [1]. [unverified]"
     assert result.output == "Pigs fly [1]."
-
-
-async def test_what_a_graph_gives_beside_its_answer_is_kept(tmp_path: Path) -> None:
-    def script(prompt: str) -> str:
-        return reply(prompt).replace(".", " [1].")
-
-    graph = build_calm(toolbox(script))
-    await run(graph, "calm", examples(tmp_path, 1), tmp_path / "run")
-    [result] = read_results(tmp_path / "run/results.jsonl").values()
-    assert result.error is None
-    assert [one["agreed"] for one in result.details["rounds"]] == [True]
 
 
 def begin(folder: Path) -> tuple[subprocess.Popen[bytes], list[str]]:

@@ -97,7 +97,8 @@ def test_summ_and_snippet_read_short_forms_and_are_judged_by_the_passages(
     answer = run()
     assert statuses(answer) == [(BUILT, "supported"), (LIT, "supported")]
     assert run.counts == {"answerer": 1, "summarizer": 4}
-    assert all(asked in call.prompt for call in run.calls("summarizer"))
+    prompts = [call.prompt for call in run.calls("summarizer")]
+    assert all(asked in prompt and prompt.count("<passage") == 1 for prompt in prompts)
     assert "About Lee." in run.shown
     assert A.text not in run.shown
     assert run.read == [1, 2, 4]

@@ -236,9 +236,6 @@ async def test_without_the_verifier_claims_stay_unchecked() -> None:
     assert script.entailment.pairs == []
 
 
-# The memory bank
-
-
 # Budgets, input, parameters
 
 

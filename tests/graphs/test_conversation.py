@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from citeproof.memory.bank import Bank
 from citeproof.runtime.events import QuestionRewritten
 from citeproof.state import Result
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
-from tests.chain import chain
+from tests.chain import chain, run
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B, C, Script
 from tests.robustness.chaos import QUESTION, Steady
 from tests.robustness.flows import FLOWS, followed, seed
@@ -45,8 +44,7 @@ def said(messages: Any) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("name", FLOWS)
 def test_every_graph_takes_messages_and_answers_with_one(name: str, how: str, bank: Bank) -> None:
     graph = FLOWS[name](Steady(seed(name), bank).toolbox())
-    given = followed(name, QUESTION)
-    result = graph.invoke(given) if how == "sync" else asyncio.run(graph.ainvoke(given))
+    result = run(graph, how, followed(name, QUESTION))
     answer: Answer = result["answer"]
     *turns, asked, reply = result["messages"]
     assert [message.type for message in turns] == ["human", "ai"]

@@ -100,8 +100,9 @@ def test_a_round_that_finds_nothing_new_is_neither_selected_nor_verified() -> No
     assert [done.sufficient for done in found.rounds] == [False, None, None, True]
     assert len(search.calls("document_selector")) == len(search.calls("retrieval_verifier")) == 2
     assert ids(found.passages) == "de"
-    last = search.of("missing_info")[-1]
-    assert last.endswith("\n- Old.\n- Nothing, really."), "so that it writes something else"
+    first, _, last = search.of("missing_info")
+    assert "searched for already" not in first
+    assert last.endswith("something else:\n- Old.\n- Nothing, really.")
 
 
 def test_no_more_than_k_candidates_are_verified_without_selection() -> None:

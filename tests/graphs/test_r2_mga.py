@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citeproof.memory.bank import Bank
+from citeproof.memory.bank import Bank, Case
 from citeproof.state import Reflection
 from tests.graphs.r2_mga_scripts import (
     ACTIONS,
@@ -62,9 +62,16 @@ async def test_a_right_answer_becomes_the_demonstration_of_the_next_question(ban
     snippet = await bank.best("generation", question=QUESTION, passages=[A, B, C])
     assert snippet is not None
     assert result["case_id"] == snippet.case_id != ""
-    assert (snippet.case.answer, snippet.case.feedback) == (FIRST, BAD)
-    assert (snippet.case.actions, snippet.case.final) == (ACTIONS, FINAL)
-    assert snippet.case.score == 1.0
+    assert snippet.case == Case(
+        question=QUESTION,
+        passages=(A, B, C),
+        answer=FIRST,
+        feedback=BAD,
+        actions=ACTIONS,
+        final=FINAL,
+        method="r2-mga",
+        score=1.0,
+    )
 
     script = Script(bank=bank, demonstrator=["Why one.", "Why two.", "Why three."])
     await script.run(OTHER)

@@ -276,16 +276,6 @@ def test_passages_that_may_answer_are_tried_and_the_answer_says_so(
 
 
 @pytest.mark.parametrize("build", [build_vtg, build_composed])
-def test_a_sentence_that_surely_answers_is_quoted_and_nothing_is_written(build: Any) -> None:
-    answers = TableEntailment(lambda premise, _: 0.9 if "built" in premise else 0.1)
-    script = Script(claims=[], citations=[])
-    graph = build(script.toolbox(answerability=answers), **SEARCHLESS.get(build, {}))
-    answer = graph.invoke({"question": "Who made the tower?"})["answer"]
-    assert (answer.text, answer.status) == ("Ann Lee built the tower [1].", "answered")
-    assert script.calls["claim_generator"] == 0
-
-
-@pytest.mark.parametrize("build", [build_vtg, build_composed])
 @pytest.mark.parametrize(
     ("claims", "off", "text"),
     [
@@ -313,13 +303,22 @@ STEPS = Passage(id="s", title="Steps", text="To light it:\n1. Open the lid.\n2. 
 
 
 @pytest.mark.parametrize("build", [build_vtg, build_composed])
-def test_a_list_that_answers_is_quoted_and_nothing_is_written(build: Any) -> None:
-    answers = TableEntailment(lambda premise, _: 0.9 if "match" in premise else 0.1)
+@pytest.mark.parametrize(
+    ("question", "word", "text"),
+    [
+        ("Who made the tower?", "built", "Ann Lee built the tower [1]."),
+        ("How do I light it?", "match", "To light it [1]: Open the lid [1]. Strike a match [1]."),
+    ],
+)
+def test_the_sentence_or_list_that_surely_answers_is_quoted_and_nothing_is_written(
+    build: Any, question: str, word: str, text: str
+) -> None:
+    answers = TableEntailment(lambda premise, _: 0.9 if word in premise else 0.1)
     script = Script(claims=[], citations=[], passages={"": [A, STEPS]})
     graph = build(script.toolbox(answerability=answers), **SEARCHLESS.get(build, {}))
-    answer = graph.invoke({"question": "How do I light the lamp?"})["answer"]
-    assert answer.text == "To light it [1]: Open the lid [1]. Strike a match [1]."
-    assert (answer.status, script.calls["claim_generator"]) == ("answered", 0)
+    answer = graph.invoke({"question": question})["answer"]
+    assert (answer.text, answer.status) == (text, "answered")
+    assert script.calls["claim_generator"] == 0
 
 
 def test_lists_are_not_quoted_if_that_is_off() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from citeproof.errors import BudgetExceededError, ModelOutageError
 from citeproof.graphs.vtg import VTGParameters
 from citeproof.runtime.events import AnswerReady
 from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment, passage
+from tests.chain import run
 from tests.graphs.scripts import BUILT, LIT, A, B, Script
 
 TEXT = "Ann Lee built the tower [1]. The tower was lit in 1871 [2]."
@@ -63,10 +63,7 @@ def test_documents_of_a_run_that_failed_are_not_those_of_the_next(how: str) -> N
     config: RunnableConfig = {"configurable": {"thread_id": "t"}}
 
     def ask(tools: Toolbox, asked: Any) -> Any:
-        graph = build_vtg(tools, checkpointer=saver)
-        if how == "sync":
-            return graph.invoke(asked, config)["answer"]
-        return asyncio.run(graph.ainvoke(asked, config))["answer"]
+        return run(build_vtg(tools, checkpointer=saver), how, asked, config)["answer"]
 
     with pytest.raises(ModelOutageError, match="the server is gone"):
         ask(broken, {"question": "Who built the tower?", "documents": [A]})

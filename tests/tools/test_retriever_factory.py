@@ -7,7 +7,6 @@ import pytest
 from citeproof.errors import SettingsError
 from citeproof.settings import Settings
 from citeproof.tools.retrieval.sources import make_retriever
-from citeproof.trust import trust
 
 MODULE = """
 from citeproof.tools.retrieval import from_texts
@@ -58,22 +57,3 @@ async def test_a_factory_makes_a_retriever(name: str, query: str, text: str) -> 
 def test_what_cannot_be_made_is_told(source: str, why: str) -> None:
     with pytest.raises(SettingsError, match=why):
         make_retriever(source, Settings())
-
-
-@pytest.mark.parametrize("source", ["python:own_search:plain", "postgresql://elsewhere/db"])
-def test_a_projects_file_names_a_retriever_only_if_it_is_trusted(
-    tmp_path: Path, source: str
-) -> None:
-    file = tmp_path / "citeproof.toml"
-    file.write_text(f'retriever = "{source}"\n')
-    with pytest.raises(SettingsError, match="citeproof trust"):
-        Settings.load()
-    assert Settings.load(retriever="index").retriever.source == "index"
-    assert Settings.load(file).retriever.source == source
-    trust(file)
-    assert Settings.load().retriever.source == source
-
-
-def test_an_unknown_source_is_told() -> None:
-    with pytest.raises(SettingsError, match="postgresql://"):
-        Settings.load(retriever="qdrant")

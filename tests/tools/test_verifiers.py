@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -63,12 +64,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     return found
 
 
-def no_judge() -> LLM:
-    raise AssertionError("no judge was asked for")
-
-
 def opened(**settings: Any) -> Entailment:
-    return open_entailment(EntailmentSettings(**settings), no_judge, ModelSettings(offline=True))
+    never = partial(pytest.fail, "no judge was asked for")
+    return open_entailment(EntailmentSettings(**settings), never, ModelSettings(offline=True))
 
 
 def scores(model: Entailment, *pairs: Pair) -> list[float]:

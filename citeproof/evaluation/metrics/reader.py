@@ -29,7 +29,7 @@ def reader_scores(found: Sequence[str], answers: Sequence[Sequence[str]], mode: 
         Disambig-F1 (Stelmakh 2022; ALCE's QA-F1), which compares words; QA-EM, the share of exact
         matches; and QA-Hit, whether all match exactly.
     """
-    pairs = [(text, own) for text, own in zip(found, answers, strict=True)]
+    pairs = list(zip(found, answers, strict=True))
     words = [max((overlap(text, a, mode)[2] for a in own), default=0.0) for text, own in pairs]
     exact = [any(normal(a, mode) == normal(text, mode) for a in own) for text, own in pairs]
     return {

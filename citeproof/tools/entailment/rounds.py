@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from citeproof.tools.entailment.base import Pair
 
@@ -23,21 +23,16 @@ async def ask_in_rounds(
     One call asks for the first pairs of all searches, the next for their second ones, and so on.
     """
     found: dict[int, _Result] = {}
-    waiting: dict[int, list[Pair]] = {}
-
-    def advance(place: int, replies: list[_Reply] | None) -> None:
-        try:
-            # Python starts a generator by sending it None.
-            waiting[place] = askings[place].send(replies)  # type: ignore[arg-type]
-        except StopIteration as end:
-            found[place] = end.value
-
-    for place in range(len(askings)):
-        advance(place, None)
-    while waiting:
-        asked, waiting = waiting, {}
+    # Python starts a generator by sending it None.
+    replies: dict[int, Any] = dict.fromkeys(range(len(askings)))
+    while replies:
+        asked: dict[int, list[Pair]] = {}
+        for place, own in replies.items():
+            try:
+                asked[place] = askings[place].send(own)
+            except StopIteration as end:
+                found[place] = end.value
         pairs = [pair for own in asked.values() for pair in own]
-        replies = iter(await ask(pairs) if pairs else ())
-        for place, own in asked.items():
-            advance(place, [next(replies) for _ in own])
+        given = iter(await ask(pairs) if pairs else ())
+        replies = {place: [next(given) for _ in own] for place, own in asked.items()}
     return [found[place] for place in range(len(askings))]
