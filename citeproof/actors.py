@@ -16,12 +16,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 from urllib.parse import urlsplit
 
 from citeproof.errors import MissingExtraError, ModelOutageError, SettingsError
 from citeproof.settings import RaySettings
+from citeproof.text import plain
 
 __all__ = ["Actors"]
 
@@ -160,7 +162,7 @@ def _summarize(error: BaseException) -> BaseException:
         return error
     return ModelOutageError(
         "The Ray actors that ran the call have died",
-        why=" ".join(str(error).split())[:300],
+        why=plain(str(error))[:300],
         fix="If memory ran out, set `ray.actors` lower.",
     )
 
@@ -173,13 +175,13 @@ class _Host:
             os.chdir(folder)
         self._open = open_tools
         self._closing = ExitStack()
-        self._tools: Any = None
-        self._is_open = False
+
+    @cached_property
+    def _tools(self) -> Any:
+        # Not opened in `__init__`, whose errors Ray reports as text only.
+        return self._closing.enter_context(self._open())
 
     async def call(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if not self._is_open:  # not in `__init__`, whose errors Ray reports as text only
-            self._tools = self._closing.enter_context(self._open())
-            self._is_open = True
         result = function(self._tools, *args, **kwargs)
         return await result if inspect.isawaitable(result) else result
 
@@ -210,7 +212,7 @@ def _connect(settings: RaySettings) -> Callable[[], object]:
     except Exception as error:  # Ray raises plain `Exception` if its processes do not start
         raise SettingsError(
             f"There is no Ray at {address}" if address else "Ray cannot be started here",
-            why=" ".join(str(error).split())[:300],
+            why=plain(str(error))[:300],
             fix="Start it with `ray start --head`, or leave `ray.address` out."
             if address
             else "Name a cluster by `ray.address`.",

@@ -62,13 +62,12 @@ def load(
     """
     known = _known_fields(cls, roles)
     sources = [_file(file), _environment(os.environ), _arguments(arguments)]
+    read = [source for source, _ in sources]
     sections: dict[Key, dict[str, Any]] = {}
-    read = []
     for source, trees in sources:
         for tree in trees:
             for key, value in _settings(known, source, (), tree):
                 source.values[key] = _deepen(source.values.get(key), value)
-        read.append(source)
         own: dict[Key, dict[str, Any]] = {}
         for key, value in source.values.items():
             own.setdefault(key[:-1], {})[key[-1]] = value

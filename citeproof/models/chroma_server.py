@@ -61,9 +61,6 @@ def serve_folder(folder: Path) -> int:
             lock = ReadWriteLock(folder / "users.lock", is_singleton=False)
             lock.acquire_read(timeout=_PATIENCE)  # waits while a server is stopping
             _using[folder] = lock
-    port = _port(folder)
-    if _answers(port):
-        return port
     with FileLock(folder / "start.lock"):
         end = time.monotonic() + _PATIENCE
         program = None

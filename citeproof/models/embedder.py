@@ -151,7 +151,7 @@ def load_embedder(
             offline=True,
         )
     name = str(expand(Path(settings.model)))
-    if not Path(name).is_dir() and (name.startswith((".", os.sep)) or Path(name).is_absolute()):
+    if not Path(name).is_dir() and (name.startswith(".") or Path(name).is_absolute()):
         raise ModelError(
             f"The embedding model folder {name} does not exist",
             fix="Correct `embedding.model`, or leave it out to use the embedded model.",

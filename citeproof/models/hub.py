@@ -11,6 +11,7 @@ from typing import Any
 
 from citeproof.errors import InputError
 from citeproof.models.manifest import EmbeddedModel, Hub, ModelFile, SourceFailed
+from citeproof.text import plain
 
 _PATIENCE = 8.0
 
@@ -93,4 +94,4 @@ def _client() -> Any:
 def _reason(error: Exception) -> str:
     if isinstance(error, ImportError):
         return f'{error}; run: pip install "citeproof[local]"'
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    return plain(str(error))[:300] or type(error).__name__

@@ -131,8 +131,6 @@ def _find_usage(result: Any, task: str) -> Usage:
     """The cost of a task from its ledger entry; the place of a subgraph's entry ends in a bar."""
     ledger = result.get("ledger") if isinstance(result, Mapping) else None
     ledger = ledger.value if isinstance(ledger, Overwrite) else ledger
-    for place, cost in (ledger or {}).items():
-        if place.rstrip("|").endswith(f":{task}"):
-            usage: Usage = cost.usage
-            return usage
-    return Usage()
+    costs = (ledger or {}).items()
+    mine = (cost.usage for place, cost in costs if place.rstrip("|").endswith(f":{task}"))
+    return next(mine, Usage())

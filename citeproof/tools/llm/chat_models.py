@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -174,7 +173,7 @@ def _compatible(
         # Keep requests to this machine away from proxies of the environment.
         **_clients(trust_env=urlsplit(url).hostname not in LOOPBACK),
     }
-    return _build(f"openai:{model}", settings, arguments, {} if slot is None else {"id_slot": slot})
+    return _build(f"openai:{model}", settings, arguments, slot)
 
 
 def _from_provider(settings: LLMSettings) -> BaseChatModel:
@@ -193,12 +192,9 @@ def _from_provider(settings: LLMSettings) -> BaseChatModel:
 
 
 def _build(
-    name: str,
-    settings: LLMSettings,
-    arguments: Mapping[str, Any],
-    body: Mapping[str, Any] = MappingProxyType({}),
+    name: str, settings: LLMSettings, arguments: Mapping[str, Any], slot: int | None = None
 ) -> BaseChatModel:
-    """Return LangChain's model of that name, without retries; it sends the body with each call."""
+    """Return LangChain's model of that name, without retries; each call asks for the slot."""
     from langchain.chat_models import init_chat_model
 
     wanted = {"timeout": settings.timeout, "max_retries": 0, **arguments}
@@ -220,6 +216,7 @@ def _build(
             f"llm.extra_body is set, yet {settings.model} takes no further fields",
             fix="Leave it out; it is for models behind OpenAI's protocol.",
         )
+    body = {} if slot is None else {"id_slot": slot}
     # If passed to the constructor, providers without these fields would send them unchanged.
     late = {
         "seed": settings.seed,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
 from citeproof.errors import CiteproofError, ModelError
-
-Similarity = Literal["cosine", "inner_product"]
 
 
 def embed_texts(embeddings: Embeddings, texts: list[str], fix: str = "") -> list[list[float]]:
@@ -66,7 +64,6 @@ def embedder_name(embeddings: Embeddings | None) -> str:
     return f"{name} (inner_product)"
 
 
-def similarity_of(embeddings: Embeddings | None) -> Similarity:
-    """Return how vectors are compared: by cosine, unless the embedder says otherwise."""
-    found: Similarity = getattr(embeddings, "similarity", "cosine")
-    return found
+def similarity_of(embeddings: Embeddings | None) -> str:
+    """Return how vectors are compared: `cosine`, unless the embedder says `inner_product`."""
+    return str(getattr(embeddings, "similarity", "cosine"))

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from filelock import FileLock
 
@@ -102,12 +102,8 @@ class Words:
     @property
     def note(self) -> str:
         """The last note of `change`; empty at first."""
-        return str(self._read_note("text"))
-
-    @property
-    def count(self) -> int:
-        """The number of rows."""
-        return int(self._read_note("rows"))
+        with self._lock, self._errors():
+            return str(self._db.execute("SELECT text FROM note").fetchone()[0])
 
     def change(self, documents: Iterable[str], rows: Iterable[Row], note: str = "") -> None:
         """Replace all rows of these documents by other rows, in one transaction.
@@ -152,10 +148,6 @@ class Words:
         """Close the file."""
         with self._lock:
             self._db.close()
-
-    def _read_note(self, column: str) -> Any:
-        with self._lock, self._errors():
-            return self._db.execute(f"SELECT {column} FROM note").fetchone()[0]
 
     def _search(self, query: str, k: int) -> list[tuple[str, float]]:
         with self._snapshot():
