@@ -12,7 +12,6 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse, Response
 
-from citeproof.errors import InputError
 from citeproof.graphs.registry import METHODS
 from citeproof.integrations.disconnect import until_gone
 from citeproof.runtime.moments import NodeFinished, NodeStarted
@@ -114,15 +113,13 @@ def described_methods() -> list[dict[str, Any]]:
 
 async def check_against_index(asking: Asking, text: str, k: int = 5) -> CheckReport:
     """Check a text when its turn comes."""
+    # It loads LangChain's tools, which the page must not wait for.
+    from citeproof.integrations.agent_tools import check_with_index
+
     async with asking.turns.turn():
         tools = await asking.opening.tools()
-        if tools.retriever is None:
-            raise InputError("There is nothing to check against", fix="Add documents first.")
         await refuse_nothing(tools)
-        # It loads numpy, which the page must not wait for.
-        from citeproof.tools.checking.check import check
-
-        return await check(text, (), tools.entailment, retriever=tools.retriever, k=k)
+        return await check_with_index(tools, text, k)
 
 
 async def _frames(asking: Asking, question: Question, base: str) -> AsyncIterator[str]:

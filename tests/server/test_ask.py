@@ -179,9 +179,11 @@ def test_a_run_ends_when_its_client_goes_away(tmp_path: Path, stream: bool) -> N
 
 async def test_a_check_uses_the_index(tmp_path: Path) -> None:
     async with client(tmp_path) as http:
-        text = "Ann Lee built the tower. The tower is green."
+        text = "Ann Lee built the tower [1]. The tower is green."
         report = (await http.post("/api/check", json={"text": text})).json()
     assert [one["verdict"] for one in report["sentences"]] == ["uncited", "unsupported"]
+    # A number of somebody else's list cites nothing in the index.
+    assert [one["invalid"] for one in report["sentences"]] == [[], []]
 
 
 @pytest.mark.parametrize(
