@@ -58,7 +58,7 @@ def show(report: CheckReport, console: Console) -> None:
         _sentence(sentence, console)
     console.print()
     _invalid(report.invalid_citations, console)
-    colour = "green" if _complete(report) else "yellow"
+    colour = "green" if is_complete(report) else "yellow"
     sums = (f" · {count_verdicts(report)}", "dim")
     write_line(console, Text.assemble((describe_recall(report), colour), sums))
 
@@ -98,7 +98,8 @@ def _cites(report: CheckReport) -> bool:
     return any(sentence.citations for sentence in report.sentences)
 
 
-def _complete(report: CheckReport) -> bool:
+def is_complete(report: CheckReport) -> bool:
+    """Whether every checked sentence has support: its citations, or anything if none cites."""
     if not _cites(report):
         return report.counts.uncited + report.counts.unchecked == len(report.sentences)
     return report.citation_recall == 1.0

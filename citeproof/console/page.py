@@ -8,7 +8,13 @@ from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 from citeproof.console import text
-from citeproof.console.check import LOOK, count_verdicts, describe_recall, describe_verdict
+from citeproof.console.check import (
+    LOOK,
+    count_verdicts,
+    describe_recall,
+    describe_verdict,
+    is_complete,
+)
 from citeproof.console.timeline import timeline
 from citeproof.evaluation.traces import Trace
 from citeproof.graphs.shape import Shape
@@ -166,7 +172,7 @@ def render_check(report: CheckReport, title: str) -> str:
     status, words = "partial", "Not proved"
     if report.citation_recall is None:
         status, words = "not_found", "Nothing to check"
-    elif report.citation_recall == 1.0:
+    elif is_complete(report):
         status, words = "answered", "Every sentence supported"
     numbered = list(enumerate(report.sentences, start=1))
     uses = [(own.passage.id, n, own) for n, sentence in numbered for own in sentence.support]

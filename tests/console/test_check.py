@@ -352,3 +352,11 @@ async def test_a_text_with_nothing_to_check_is_not_called_supported() -> None:
     page = render_check(report, "t")
     assert "Nothing to check" in page
     assert "Every sentence supported" not in page
+
+
+@pytest.mark.parametrize(("score", "shown"), [(0.9, "Every sentence supported"), (0, "Not proved")])
+async def test_a_text_without_citations_is_supported_by_what_was_found(
+    score: float, shown: str
+) -> None:
+    report = await check("Ann built it.", [passage("Ann.")], TableEntailment(lambda *_: score))
+    assert shown in render_check(report, "t")
