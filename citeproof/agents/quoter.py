@@ -76,8 +76,8 @@ class Quoter(Node):
     async def __call__(self, state: DraftState) -> Update:
         """Replace a draft that is in doubt by a quote, if one answers the question.
 
-        The draft stays unchanged if it cites several passages, if it is contradicted, or if the
-        model that scores answers is unreachable.
+        The draft stays unchanged if it cites several passages, or if the model that scores answers
+        is unreachable.
         """
         draft = state["draft"]
         if draft is None or len(draft.cited) != 1 or not self._doubts(draft, state["question"]):
@@ -97,11 +97,15 @@ class Quoter(Node):
             emit(ClaimDrafted(text=quote.text, trial=trials))
         emit(ClaimVerified(text=quote.text, verdict=verdict))
         said = {"text": quote.text, "cited": (passage.id,), "verdict": verdict}
+        if draft.verdict and draft.verdict.failed:
+            said[
+                "against"
+            ] = ()  # what says otherwise is about the claim, and mostly says the quote
         return {"draft": draft.model_copy(update=said)}
 
     def _doubts(self, draft: Draft, question: str) -> bool:
         verdict = draft.verdict
-        if verdict is None or verdict.score is None or verdict.status == "contradicted":
+        if verdict is None or verdict.score is None:
             return False
         if verdict.status != "supported":
             return verdict.score < self.quote_below

@@ -65,11 +65,19 @@ async def test_a_claim_in_doubt_becomes_the_sentence_that_answers() -> None:
         {"draft": None},
         {"draft": Draft(text=CLAIM, cited=("a",))},
         {"draft": Draft(text=CLAIM, verdict=Verdict(status="supported", score=0.7))},
-        {"draft": Draft(text=CLAIM, cited=("a",), verdict=failed(0.5, "contradicted"))},
     ],
 )
 async def test_nothing_else_is_quoted(change: Any) -> None:
     assert await quote(in_doubt(**change)) is None
+
+
+async def test_a_contradicted_claim_becomes_what_the_passage_says() -> None:
+    verdict = failed(0.5, "contradicted")
+    draft = await quote(
+        in_doubt(draft=Draft(text=CLAIM, cited=("a",), verdict=verdict, against=("a",)))
+    )
+    assert draft is not None
+    assert (draft.text, draft.against) == (SENATE, ())
 
 
 async def test_a_claim_that_was_nearly_proved_becomes_the_sentence_that_answers() -> None:

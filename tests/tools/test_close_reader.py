@@ -81,3 +81,30 @@ def test_what_the_whole_says_of_contradictions_is_kept() -> None:
     model = CloseReader(TableEntailment(lambda *_: Score(0.3, 0.7)))
     [score] = asyncio.run(model.scores([Pair(PIER, "It opened in 1932.")]))
     assert contradicts(score)
+
+
+@pytest.mark.parametrize(
+    ("claim", "denied"),
+    [
+        ("The pier is 215 metres long.", True),
+        ("Boats leave daily from the pier.", False),  # another sentence is the nearest
+        ("The ferry harbour has 215 large metres of quays.", False),  # about something else
+    ],
+)
+def test_the_nearest_sentence_is_asked_whether_it_denies_the_claim(
+    claim: str, denied: bool
+) -> None:
+    def scored(premise: str, _: str) -> float:
+        return Score(0.05, 0.8 if premise == "Title: Pier\nIt is 214 metres long." else 0.2)
+
+    [score] = asyncio.run(CloseReader(TableEntailment(scored)).scores([Pair(PIER, claim)]))
+    assert score == 0.05
+    assert contradicts(score) is denied
+
+
+def test_a_claim_that_is_entailed_is_not_asked_about_again() -> None:
+    first = Asked(lambda *_: Score(0.9, 0.2))
+    asyncio.run(
+        CloseReader(first).scores([Pair("Title: Pier\nIt is long. It is old.", "It is old.")])
+    )
+    assert first.premises.count("Title: Pier\nIt is old.") == 1

@@ -8,15 +8,28 @@ span several sentences get lost. The mean of both log-odds separates true from f
 than either. Compared with the whole text alone, the area under the curve rises from 0.76 to 0.80 on
 242 claims made to mislead, from 0.77 to 0.80 on 220 of WiCE, and from 0.66 to 0.69 on 138 hard
 cases. It stays the same on claims made from questions.
+
+The whole text also hides contradictions: beside six other sentences, "8,400 passengers" does not
+contradict "9,800 passengers". So the sentence with most words of the claim is asked, too. Of 97
+claims made to mislead, 17 are found to be contradicted instead of 8; of 104 others, which a passage
+states or does not mention, none more.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
-from citeproof.tools.entailment.base import Entailment, Pair, blend_odds, rescore
+from citeproof.tools.entailment.base import (
+    Entailment,
+    Pair,
+    Score,
+    blend_odds,
+    contradiction_of,
+    rescore,
+)
+from citeproof.tools.entailment.matter import is_about, longer_words
 from citeproof.tools.entailment.rivals import find_rivals, subtract_leads
 from citeproof.tools.sentences import sentences
 
@@ -51,16 +64,26 @@ class CloseReader:
             for i, (pair, score) in enumerate(zip(pairs, scores, strict=True))
             if score >= _FLOOR and (cut := excerpts(pair.premise))
         }
-        known |= await self._read(
+        nearest = {
+            i: Pair(sentence, pair.hypothesis)
+            for i, (pair, score) in enumerate(zip(pairs, scores, strict=True))
+            if score < self.threshold and contradiction_of(score) is not None
+            if (sentence := _find_nearest(pair))
+        }
+        cut_pairs = (
             Pair(text, pairs[i].hypothesis)
             for i, cut in again.items()
             for some in cut
             for text in some
         )
+        known |= await self._read(chain(cut_pairs, nearest.values()))
         closest = {i: _closest(cut, pairs[i].hypothesis, known) for i, cut in again.items()}
         known |= await self._read(closest.values())
         for i, excerpt in closest.items():
             scores[i] = rescore(scores[i], blend_odds((scores[i], known[excerpt]), (0.5, 0.5)))
+        for i, excerpt in nearest.items():
+            told = (contradiction_of(scores[i]), contradiction_of(known[excerpt]))
+            scores[i] = Score(scores[i], max(one or 0.0 for one in told))
         return await subtract_leads(pairs, scores, self.threshold, find_rivals, self._read)
 
     async def _read(self, asked: Iterable[Pair]) -> dict[Pair, float]:
@@ -79,7 +102,7 @@ class CloseReader:
 
 def name_close_reader(model: str) -> str:
     """Return the name of the close reader of a model."""
-    return f"{model} read closely, with rivals and opposites"
+    return f"{model} read closely, with rivals, opposites and denials"
 
 
 def excerpts(premise: str) -> list[list[str]]:
@@ -104,3 +127,16 @@ def _closest(cut: Sequence[Sequence[str]], claim: str, known: Mapping[Pair, floa
     """Return the pair of the claim and the best excerpts of all passages."""
     best = [max(some, key=lambda text: known[Pair(text, claim)]) for some in cut]
     return Pair("\n".join(best), claim)
+
+
+def _find_nearest(pair: Pair) -> str:
+    """Return the sentence of a single passage that has most words of the claim, under its title.
+
+    The result is empty if the passage is about something else, or has only one sentence.
+    """
+    cut = excerpts(pair.premise)
+    if len(cut) != 1 or not is_about(pair.premise, pair.hypothesis):
+        return ""
+    wanted = set(longer_words(pair.hypothesis))
+    one_sentence = cut[0][: (len(cut[0]) + 1) // 2]
+    return max(one_sentence, key=lambda text: len(wanted & set(longer_words(text))))

@@ -22,6 +22,7 @@ from typing import Literal
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfway, pair
+from citeproof.tools.entailment.matter import is_about, longer_words
 from citeproof.tools.entailment.rounds import Asking, ask_in_rounds
 from citeproof.types import Passage, Verdict
 
@@ -35,8 +36,6 @@ MOST = 3
 """Most passages of a set."""
 _TRIED = 4
 """Passages that larger sets are formed of: those that score best on their own."""
-_ABOUT = 0.6
-"""Least share of the claim's longer words in a passage on the same matter."""
 _SAME = 0.75
 """If the titles contain this share of the claim's longer words, the passages are read again without
 titles."""
@@ -202,19 +201,14 @@ def denies(passage: Passage, claim: str, score: float) -> bool:
     An entailment model also finds contradictions between texts on different matters, so most of
     the claim's longer words must occur in the passage.
     """
-    said, known = _words(claim), set(_words(f"{passage.title} {passage.text}"))
-    return contradicts(score) and sum(word in known for word in said) >= _ABOUT * len(said)
+    return contradicts(score) and is_about(f"{passage.title} {passage.text}", claim)
 
 
 def _rests_on_titles(passages: Iterable[Passage], claim: str) -> bool:
     """Whether the claim says hardly more than the titles, which prove nothing on their own."""
-    titles = set(_words(" ".join(passage.title for passage in passages)))
-    said = _words(claim)
+    titles = set(longer_words(" ".join(passage.title for passage in passages)))
+    said = longer_words(claim)
     return bool(titles and said) and sum(word in titles for word in said) >= _SAME * len(said)
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w{4,}|\d+", text.lower())
 
 
 def are_linked(passages: Iterable[Passage], claim: str) -> bool:
