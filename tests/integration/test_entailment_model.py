@@ -95,6 +95,16 @@ def test_a_passage_that_says_otherwise_contradicts(model: Entailment) -> None:
     assert (right.verdict("cited").status, right.against) == ("supported", {})
 
 
+def test_other_sentences_hide_no_contradiction(model: Entailment) -> None:
+    text = (Path(__file__).parents[2] / "examples/documents/ferry-line.md").read_text("utf-8")
+    began = next(line for line in text.splitlines() if "8,400" in line)
+    said = Passage(id="a", title="The Vessay Ferry Line", text=began)
+    claims = ["It carried 9,800 passengers in 1907.", "It carried 8,400 passengers in 1907."]
+    wrong, right = asyncio.run(find_supports(model, "", [({1: said}, claim) for claim in claims]))
+    assert wrong.verdict("cited").status == "contradicted"
+    assert (right.verdict("cited").status, right.against) == ("supported", {})
+
+
 def test_a_name_of_another_sentence_scores_well_below_the_right_one(model: Entailment) -> None:
     passage = (
         "Title: The Orrin Strike\nThe strike did not reach all harbours. Of the nine guilds, the "

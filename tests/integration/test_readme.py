@@ -71,6 +71,7 @@ def test_the_commands_run(folder: Path) -> None:
     assert re.search(r"\d of \d claims? proved", answer)
     checked = next(text for line, text in shown.items() if "letter.txt" in line)
     assert re.search(r"\d of 4 sentences supported by what they cite", checked)
+    assert "contradicted" in checked  # 9,800 passengers
     page = (folder / "answer.html").read_text(encoding="utf-8")
     assert "<mark>" in page
 
