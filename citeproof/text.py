@@ -17,6 +17,7 @@ __all__ = [
     "plain",
     "problem",
     "seconds",
+    "shorten",
     "snake_case",
     "whole",
 ]
@@ -48,6 +49,11 @@ def whole(text: str) -> str:
     JSON may contain them, and PDFs with odd fonts do.
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def shorten(text: str, most: int) -> str:
+    """The beginning of a text of more than `most` characters, with "…" as the last one."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def find(text: str, sentence: str) -> tuple[int, int] | None:

@@ -23,7 +23,7 @@ from citeproof.console.text import (
 from citeproof.errors import CiteproofError
 from citeproof.runtime import events
 from citeproof.runtime.moments import Moment, NodeFinished, NodeStarted
-from citeproof.text import count, find, plain, seconds
+from citeproof.text import count, find, plain, seconds, shorten
 from citeproof.types import Answer, Claim, Passage
 
 _LOOK = {
@@ -250,8 +250,8 @@ class _View:
         for verb, values in (("read", reads), ("wrote", event.writes)):
             for key, value in sorted(values.items()):
                 if text := plain(value):
-                    short = text if len(text) <= 100 else f"{text[:99]}…"
-                    write_line(self.console, f"{verb} {key}: {short}", "dim", indent=4)
+                    line = f"{verb} {key}: {shorten(text, 100)}"
+                    write_line(self.console, line, "dim", indent=4)
 
     def _aside(self, text: str) -> None:
         write_line(self.console, f"· {text}", "cyan")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from citeproof.pages.render import asset, fragment
-from citeproof.text import plain
+from citeproof.text import plain, shorten
 
 _WIDTH, _HEIGHT = 460.0, 300.0
 _LEFT, _RIGHT, _TOP = 56.0, _WIDTH - 22.0, 16.0
@@ -69,7 +69,7 @@ def plot(series: Sequence[Series], x: str, y: str, *, alone: bool = False) -> Ma
         down=down,
         columns=[(tick, _number(tick, xs)) for tick in xs],
         rows=[(tick, _number(tick, ys)) for tick in ys],
-        series=[(one, _short(one.name), _describe(one, x, y)) for one in series],
+        series=[(one, shorten(plain(one.name), _LETTERS), _describe(one, x, y)) for one in series],
         colours=COLOURS,
         style=Markup(f"{asset('alone.css')}\n{asset('plots.css')}") if alone else "",
         width=_WIDTH,
@@ -81,11 +81,6 @@ def plot(series: Sequence[Series], x: str, y: str, *, alone: bool = False) -> Ma
         top=_TOP,
         bottom=bottom,
     )
-
-
-def _short(name: str) -> str:
-    name = plain(name)
-    return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
 
 
 def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:

@@ -18,6 +18,7 @@ from langgraph.types import Overwrite
 from pydantic import BaseModel, ConfigDict, Field
 
 from citeproof.runtime.events import Event
+from citeproof.text import shorten
 from citeproof.tools.llm.retries import scrub
 from citeproof.types import Answer, Claim, Passage, Usage
 
@@ -110,7 +111,7 @@ def brief(value: object, limit: int = 240) -> str:
         case _:
             text = str(value)
     text = text.encode("utf-8", "replace").decode()  # lone surrogates cannot be stored
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return shorten(text, limit)
 
 
 def _brief_state(state: Any) -> dict[str, str]:

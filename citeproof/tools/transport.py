@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import urlsplit
 
+from citeproof.text import shorten
+
 LONGEST = 64_000_000
 """Most bytes of a reply. 8,192 tokens, each with 20 alternatives, take 16 million."""
 
@@ -108,4 +110,4 @@ def _cap(stream: Any) -> Any:
 
 def _begin(body: bytes) -> str:
     text = " ".join(body[:400].decode("utf-8", "replace").split())
-    return repr(text if len(text) <= 120 else f"{text[:119]}…")
+    return repr(shorten(text, 120))

@@ -11,6 +11,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from citeproof.prompts import defuse
+from citeproof.text import shorten
 from citeproof.tools.sentences import split
 from citeproof.types import Usage
 
@@ -132,8 +133,7 @@ def read_option(text: str, options: Sequence[str]) -> str | None:
 
 def short(text: str) -> str:
     """Return the beginning of a reply, quoted, on one line."""
-    line = " ".join(text.split())
-    return repr(line if len(line) <= 120 else line[:119] + "…")
+    return repr(shorten(" ".join(text.split()), 120))
 
 
 def usage(message: BaseMessage) -> Usage:

@@ -17,6 +17,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from tenacity.wait import wait_exponential, wait_random
 
 from citeproof.errors import ModelError, ModelOutageError
+from citeproof.text import shorten
 from citeproof.tools.transport import BadReplyError
 
 _log = logging.getLogger("citeproof")
@@ -171,8 +172,7 @@ def _summarize(error: BaseException) -> str:
         text = " ".join(str(cause).split()) or type(cause).__name__
         if not any(text in earlier for earlier in said):
             said.append(text)
-    told = ": ".join(said)
-    return told if len(told) <= 500 else told[:499] + "…"
+    return shorten(": ".join(said), 500)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -43,7 +43,15 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 """A date, or a word that tells when something happens."""
-_NUMBER_OR_TIME = re.compile(rf"{_FIGURE.pattern}|{_TIME.pattern}", re.IGNORECASE)
+_SPANS = """
+    hourly daily nightly weekly monthly quarterly yearly annually regularly frequently sometimes
+    occasionally rarely seldom constantly forever permanently indefinitely overnight briefly life
+    lifetime immediately instantly promptly adult adults next near nearby close
+"""
+_NUMBER_OR_TIME = re.compile(
+    rf"{_FIGURE.pattern}|{_TIME.pattern}|\b(?:{'|'.join(_SPANS.split())})\b", re.IGNORECASE
+)
+"""What tells how long, how far, how old, how soon or how often."""
 _REASON = re.compile(
     r"\b(?:because|since|so|to \w+|for|due|as|therefore|thus|owing|thanks|hence|given|after"
     r"|led to|lead\w* to|hop(?:ed|ing)"
@@ -81,6 +89,8 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
     False
     >>> lacks_asked_kind("It is the strongest beer of all.", "How strong is the stout?")
     True
+    >>> lacks_asked_kind("The bins are emptied weekly.", "How often are the bins emptied?")
+    False
     >>> lacks_asked_kind("The treaty did not adopt it.", "When was the treaty adopted?")
     True
     >>> lacks_asked_kind("She was thirty when the work began.", "Why was the lighthouse built?")
