@@ -21,7 +21,7 @@ from citeproof.tools.entailment.spans import KINDS, find_spans
 from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.kinds import lacks_asked_kind, lacks_person
 from citeproof.tools.questions.parts import question_parts
-from citeproof.tools.questions.wording import asks_for_several, asks_why
+from citeproof.tools.questions.wording import asks_for_several, asks_to_compare, asks_why
 from citeproof.tools.sentences import split
 from citeproof.types import Passage
 
@@ -62,15 +62,16 @@ class AnswerQuoter(Node):
         """Set `claims` to the quotes that answer; do nothing if there are none.
 
         "Why" needs a writer: reasons take several sentences, and a sentence that repeats what
-        happened seems to answer ("The certificate expired": 0.93). After writing, there is no
-        other answer left.
+        happened seems to answer ("The certificate expired": 0.93). So does a question how two
+        things differ, of which a sentence mostly describes one. After writing, there is no other
+        answer left.
         """
         question, memory = state["question"], memory_passages(state)
         if self.answerability is None:
             return {}
         quote = self._quote_sentence
         if not self.after_writing:
-            if asks_why(question):
+            if asks_why(question) or asks_to_compare(question):
                 return {}
             if asks_for_several(question):
                 quote = self._quote_list

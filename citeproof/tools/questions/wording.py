@@ -21,6 +21,7 @@ _OF_ASKER = re.compile(rf"\b(?:{'|'.join(_ASKER)})\b")
 _ASKS_WHY = re.compile(
     r"\s*(?:\w+\s+)?(?:why|how come|for what reasons?|what (?:is|was) the reason)\b", re.I
 )
+_ASKS_TO_COMPARE = re.compile(r"\bdifferences? between\b|\bdiffers?\b|\bcompare\b", re.IGNORECASE)
 _ASKS_LIST = re.compile(r"\s*what are the ([^?.,:]{3,80}?)\s*\?\s*$", re.IGNORECASE)
 """A question to which a small model replies that there are such things."""
 _NO_PLURAL = r"(?:is|was|has|does|this|its|as|us)\b"
@@ -76,6 +77,15 @@ def asks_for_several(question: str) -> bool:
 def asks_why(question: str) -> bool:
     """Whether a question asks for reasons; English only."""
     return _ASKS_WHY.match(strip_preamble(question)) is not None
+
+
+def asks_to_compare(question: str) -> bool:
+    """Whether a question asks how two things differ; English only.
+
+    >>> asks_to_compare("What's the difference between -f and -F?"), asks_to_compare("What is -f?")
+    (True, False)
+    """
+    return _ASKS_TO_COMPARE.search(strip_preamble(question)) is not None
 
 
 def asks_who(question: str) -> bool:
