@@ -98,9 +98,8 @@ class Quoter(Node):
         emit(ClaimVerified(text=quote.text, verdict=verdict))
         said = {"text": quote.text, "cited": (passage.id,), "verdict": verdict}
         if draft.verdict and draft.verdict.failed:
-            said[
-                "against"
-            ] = ()  # what says otherwise is about the claim, and mostly says the quote
+            # What says otherwise speaks against the claim, and mostly is the quote.
+            said["against"] = ()
         return {"draft": draft.model_copy(update=said)}
 
     def _doubts(self, draft: Draft, question: str) -> bool:
