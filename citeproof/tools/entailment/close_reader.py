@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain, pairwise
 
 from citeproof.tools.entailment.base import (
@@ -59,25 +60,26 @@ class CloseReader:
         """Return the probability of entailment of each pair, in order."""
         known = await self._read(pairs)
         scores = [known[pair] for pair in pairs]
+        cut = cache(excerpts)  # several claims may be read against one premise
         again = {
-            i: cut
+            i: parts
             for i, (pair, score) in enumerate(zip(pairs, scores, strict=True))
-            if score >= _FLOOR and (cut := excerpts(pair.premise))
+            if score >= _FLOOR and (parts := cut(pair.premise))
         }
         nearest = {
-            i: Pair(sentence, pair.hypothesis)
+            i: _find_nearest(parts[0], pair.hypothesis)
             for i, (pair, score) in enumerate(zip(pairs, scores, strict=True))
             if score < self.threshold and contradiction_of(score) is not None
-            if (sentence := _find_nearest(pair))
+            if is_about(pair.premise, pair.hypothesis) and len(parts := cut(pair.premise)) == 1
         }
         cut_pairs = (
             Pair(text, pairs[i].hypothesis)
-            for i, cut in again.items()
-            for some in cut
-            for text in some
+            for i, parts in again.items()
+            for part in parts
+            for text in part
         )
         known |= await self._read(chain(cut_pairs, nearest.values()))
-        closest = {i: _closest(cut, pairs[i].hypothesis, known) for i, cut in again.items()}
+        closest = {i: _closest(own, pairs[i].hypothesis, known) for i, own in again.items()}
         known |= await self._read(closest.values())
         for i, excerpt in closest.items():
             scores[i] = rescore(scores[i], blend_odds((scores[i], known[excerpt]), (0.5, 0.5)))
@@ -129,14 +131,8 @@ def _closest(cut: Sequence[Sequence[str]], claim: str, known: Mapping[Pair, floa
     return Pair("\n".join(best), claim)
 
 
-def _find_nearest(pair: Pair) -> str:
-    """Return the sentence of a single passage that has most words of the claim, under its title.
-
-    The result is empty if the passage is about something else, or has only one sentence.
-    """
-    cut = excerpts(pair.premise)
-    if len(cut) != 1 or not is_about(pair.premise, pair.hypothesis):
-        return ""
-    wanted = set(longer_words(pair.hypothesis))
-    one_sentence = cut[0][: (len(cut[0]) + 1) // 2]
-    return max(one_sentence, key=lambda text: len(wanted & set(longer_words(text))))
+def _find_nearest(texts: Sequence[str], claim: str) -> Pair:
+    """Return the pair of the claim and the sentence of a passage that has most of its words."""
+    one_sentence = texts[: (len(texts) + 1) // 2]  # the others are of two
+    wanted = set(longer_words(claim))
+    return Pair(max(one_sentence, key=lambda text: len(wanted & {*longer_words(text)})), claim)
