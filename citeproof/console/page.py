@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
@@ -49,6 +49,8 @@ class Source(NamedTuple):
     """Sentences of the passage to highlight."""
     users: Sequence[int]
     """Numbers of the claims that cite it."""
+    denied: Sequence[int]
+    """Numbers of the claims that it contradicts."""
     view: View | None = None
     """Picture of the document's page."""
     number: str | None = None
@@ -118,13 +120,11 @@ def _answer_values(
 ) -> dict[str, Any]:
     """Return the values for the template of an answer."""
     verdicts = [claim.verdict.status for claim in answer.claims]
-    uses = [
-        (own.number, n, own)
-        for n, claim in enumerate(answer.claims, start=1)
-        for own in (*claim.citations, *claim.against)
-    ]
+    claims = list(enumerate(answer.claims, start=1))
+    uses = [(own.number, n, own) for n, claim in claims for own in claim.citations]
+    denials = [(own.number, n, own) for n, claim in claims for own in claim.against]
     numbered = dict(enumerate(answer.passages, start=1))
-    found, pictures = _sources(numbered, uses)
+    found, pictures = _sources(numbered, uses, denials)
     words = _STATUS[answer.status]
     if answer.status == "answered" and {*verdicts} <= {"supported"}:
         words += ", every claim proved"  # CaLM leaves answers unchecked if its models agree
@@ -176,9 +176,10 @@ def render_check(report: CheckReport, title: str) -> str:
         status, words = "answered", "Every sentence supported"
     numbered = list(enumerate(report.sentences, start=1))
     uses = [(own.passage.id, n, own) for n, sentence in numbered for own in sentence.support]
-    first = {key: own for key, _, own in reversed(uses)}
-    ordered = {key: first[key].passage for key, *_ in uses}
-    sources, pictures = _sources(ordered, uses)
+    denials = [(own.passage.id, n, own) for n, sentence in numbered for own in sentence.against]
+    first = {key: own for key, _, own in reversed(uses + denials)}
+    ordered = {key: first[key].passage for key, *_ in uses + denials}
+    sources, pictures = _sources(ordered, uses, denials)
     found = [
         source._replace(number=str(first[source.passage.id].number or "–")) for source in sources
     ]
@@ -208,22 +209,22 @@ def render_check(report: CheckReport, title: str) -> str:
 
 
 def _sources(
-    found: Mapping[K, Passage], uses: Iterable[tuple[K, int, Citation | Support]]
+    found: Mapping[K, Passage],
+    uses: Sequence[tuple[K, int, Citation | Support]],
+    denials: Sequence[tuple[K, int, Citation | Support]],
 ) -> tuple[list[Source], list[Picture]]:
-    """Return the sources, with what each claim quotes of them, and the pictures of their pages."""
-    quoted: dict[K, list[tuple[int, Citation | Support]]] = {key: [] for key in found}
-    for key, n, own in uses:
-        if key in quoted:
-            quoted[key].append((n, own))
-    pictures = Pictures((found[key], quote) for key, own in quoted.items() for _, quote in own)
+    """Return the sources, with what they say on each claim, and the pictures of their pages."""
+    quoted = [(key, own) for key, _, own in (*uses, *denials) if key in found]
+    pictures = Pictures((found[key], own) for key, own in quoted)
     sources = [
         Source(
             place,
-            found[key],
-            [quote.sentence for _, quote in own],
-            [n for n, _ in own],
-            pictures.view(found[key]),
+            passage,
+            [own.sentence for user, own in quoted if user == key],
+            [n for user, n, _ in uses if user == key],
+            [n for user, n, _ in denials if user == key],
+            pictures.view(passage),
         )
-        for place, (key, own) in enumerate(quoted.items(), start=1)
+        for place, (key, passage) in enumerate(found.items(), start=1)
     ]
     return sources, pictures.drawn

@@ -18,6 +18,7 @@ from citeproof.memory.index import Index
 from citeproof.settings import Settings
 from citeproof.testing import TableEntailment, passage
 from citeproof.tools.citations.passage_numbers import read_numbered
+from citeproof.tools.entailment import Score
 from citeproof.types import CheckCounts, CheckedSentence, Passage, Support
 from tests.command import run
 from tests.console.test_page import EVIL, SEEN, Page, assert_harmless
@@ -293,6 +294,7 @@ def hostile(evil: str = EVIL) -> CheckReport:
         verdict="supported",
         score=0.9,
         support=(support,),
+        against=(support.model_copy(update={"passage": passage.model_copy(update={"id": "p"})}),),
     )
     return CheckReport(
         sentences=(sentence,),
@@ -308,8 +310,8 @@ def test_whatever_strangers_wrote_stays_text_on_the_page() -> None:
     text = render_check(hostile(), EVIL)
     page = assert_harmless(text, render_check(hostile("peace"), "peace"))
     assert text.count("<template") == 1
-    # A source, in its card and below, is shown from its last slash on.
-    assert page.text.count(SEEN) == 8
+    # A source, in the card and below, is shown from its last slash on.
+    assert page.text.count(SEEN) == 12
 
 
 def test_whatever_strangers_wrote_stays_text_in_the_terminal() -> None:
@@ -344,6 +346,17 @@ def test_every_link_and_card_of_the_page_has_its_target(folder: Path) -> None:
     assert invalid["aria-label"] == "Citation 9, which does not exist"
     assert [own["data-number"] for own in page.all("li") if own.get("data-number")] == ["1", "3"]
     assert len(page.all("p", **{"class": "prose"})) == 2
+
+
+async def test_what_says_otherwise_is_a_source_too() -> None:
+    model = TableEntailment(lambda *_: Score(0.0, contradiction=0.9))
+    page = Page(
+        render_check(await check("Ann built it [1].", [passage("Bo built it.")], model), "t")
+    )
+    [chip] = page.all("a", **{"class": "chip"})
+    assert chip["href"] == "#source-1"
+    assert page.all("mark") == [{}, {}]  # in the card, and among the sources
+    assert "Contradicts sentence 1" in " ".join(page.text.split())
 
 
 async def test_a_text_with_nothing_to_check_is_not_called_supported() -> None:
