@@ -65,7 +65,7 @@ def test_a_sentence_that_surely_answers_is_quoted_without_a_call(tools: Toolbox)
 
 def test_what_no_document_says_is_not_passed_off_as_proved(tools: Toolbox) -> None:
     question = next(q["question"] for q in QUESTIONS if q["kind"] == "unanswerable")
-    answer = ask(tools, question, max_trials=0, max_claims=2, check_answer=False)
+    answer = ask(tools, question, max_trials=0, max_claims=1, check_answer=False)
     holds_together(answer)
     doubted = sum(claim.verdict.status != "supported" for claim in answer.claims)
     assert (answer.text != strip_flags(answer.text)) == bool(doubted)
@@ -81,9 +81,8 @@ def test_what_no_document_says_is_not_found(tools: Toolbox) -> None:
 
 def test_a_batch_of_questions_on_one_embedded_server(tools: Toolbox) -> None:
     asked = [q["question"] for q in QUESTIONS if q["kind"] == "shared"][:2]
-    results = build_vtg(tools, max_claims=1, k=2, quote_above=1.0).batch(
-        [{"question": q} for q in asked]
-    )
+    graph = build_vtg(tools, max_claims=1, max_trials=0, k=2, quote_above=1.0)
+    results = graph.batch([{"question": q} for q in asked])
     for question, result in zip(asked, results, strict=True):
         holds_together(result["answer"])
         assert result["answer"].question == question
