@@ -71,6 +71,26 @@ async def test_nothing_else_is_quoted(change: Any) -> None:
     assert await quote(in_doubt(**change)) is None
 
 
+PACS = "Since it runs no scripts, the tool does not support PAC files."
+BROWSERS = "A PAC file says to browsers when not to use a proxy."
+
+
+async def test_a_part_of_a_sentence_gives_way_to_that_sentence_alone() -> None:
+    passage = Passage(id="a", title="PAC", text=f"{BROWSERS} {PACS}")
+    asked: Any = {"passage": passage, "question": "May the tool read a PAC file?"}
+    draft = await quote(in_doubt("The tool does not support PAC files.", **asked), BROWSERS)
+    assert draft is not None
+    assert draft.text == PACS
+
+
+async def test_a_quote_is_not_about_a_claim_for_a_not_in_both() -> None:
+    passage = Passage(id="a", title="PAC", text=f"{BROWSERS} {PACS}")
+    asked: Any = {"passage": passage, "question": "May the tool read a PAC file?"}
+    answering = TableEntailment(lambda premise, _: 0.6 if BROWSERS in premise else 0.1)
+    claim = in_doubt("PAC files the tool does not support.", **asked)
+    assert await Quoter(answering)(claim) == {}
+
+
 async def test_a_contradicted_claim_becomes_what_the_passage_says() -> None:
     verdict = failed(0.5, "contradicted")
     draft = await quote(

@@ -9,10 +9,9 @@ import pytest
 
 import citeproof
 from citeproof import Toolbox
-from citeproof.compose import remember_with, retrieve_with, verify_with
+from citeproof.compose import remember_with
 from citeproof.graphs.registry import METHODS
 from citeproof.state import QuestionInput
-from citeproof.types import Answer
 from tests.integration.test_vtg import holds_together
 
 pytestmark = pytest.mark.integration
@@ -71,20 +70,3 @@ async def test_r2_mga_shows_a_case_of_the_memory_bank_and_keeps_the_reasons(
     entry = await bank.get(kept["case_id"])
     assert entry is not None
     assert entry.rationales["generation"]
-
-
-def test_graphs_compose(tools: Toolbox) -> None:
-    assert tools.bank is not None
-    search = citeproof.build_llatrieval(
-        tools, candidates=8, max_rounds=1, summarize=False, verify_first=True
-    )
-    draft = citeproof.build_vanilla(retrieve_with(search, tools), k=3)
-    flow = remember_with(verify_with(draft, tools, unverified="drop"), tools, namespace="flow")
-    result = flow.invoke({"question": QUESTION})
-    answer = result["answer"]
-    assert isinstance(answer, Answer)
-    holds_together(answer)
-    assert ANSWER.search(answer.text)
-    assert answer.status == "answered"
-    assert result["case_id"]
-    assert answer.usage.llm_calls >= 2, "the search counts as well"

@@ -17,8 +17,8 @@ def test_it_is_stored_as_it_ran(path: Path) -> None:
 
 
 def test_one_runs() -> None:
-    """It takes a minute; the cells of all run on scripted models elsewhere."""
-    notebook = RUN["executed"](FOLDER / "vtg.ipynb")
+    """The cells of all run on scripted models elsewhere."""
+    notebook = RUN["executed"](FOLDER / "calm.ipynb")
     assert RUN["code"](notebook)
     RUN["clean"](notebook)
     assert RUN["faults"](notebook) == []

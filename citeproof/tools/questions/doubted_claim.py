@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from citeproof.tools.citations.marks import adds_nothing, content, supporting_sentence
-from citeproof.tools.citations.quotes import Quote, quotes_in
+from citeproof.tools.citations.quotes import Quote, find_quote, quotes_in
 from citeproof.tools.entailment import halfway
 from citeproof.tools.entailment.details import missing_code, missing_details
 from citeproof.tools.sentences import LIST_ITEM, ROW, split
@@ -106,10 +106,15 @@ class DoubtedClaim:
     def choose(self, scored: Sequence[tuple[Quote, float]], threshold: float) -> Quote | None:
         """The quote that replaces the claim; None if there is none.
 
+        A claim that repeats a part of a sentence gives way to that sentence alone.
+
         Args:
             scored: The quotes, each with the probability that it answers the question.
             threshold: From this on, a quote answers; 0 if nothing scored them.
         """
+        if (clause := find_quote(self.text, self.passage)) is not None:
+            around = [quote for quote, _ in scored if clause.is_in(quote)]
+            return min(around, key=lambda quote: len(quote.text), default=None)
         answering = [one for one in scored if self._gives_way(*one, threshold)] or [
             (quote, score)
             for quote, score in scored
@@ -133,10 +138,13 @@ class DoubtedClaim:
         return score >= threshold if related else not self._is_rather_sure and score >= sure
 
     def _is_related(self, quote: Quote) -> bool:
-        """Whether a quote has half of the words that the claim adds, or is the nearest sentence."""
-        if not self._added:
+        """Whether a quote has half of the words that the claim adds, or is the nearest sentence.
+
+        "Not" alone relates nothing: "curl does not support them" is not about what browsers do not.
+        """
+        if not (added := self._added - {"not"}):
             return self._is_nearest(quote)
-        return len(self._added & content(quote.text)) >= _LEAST_SAID * len(self._added)
+        return len(added & content(quote.text)) >= _LEAST_SAID * len(added)
 
     def _is_nearest(self, quote: Quote) -> bool:
         return bool(self._nearest) and quote.text.endswith(self._nearest)
