@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from hashlib import blake2s
 
 from citeproof.tools.entailment.base import (
     Entailment,
@@ -59,10 +60,9 @@ class Cascade:
         self.threshold = first.threshold
         self.place = getattr(first, "place", "")
         """The server of `first`; empty for this process."""
-        weights = "/".join(f"{weight:g}" for weight in blend)
-        decided = f"[{band[0]:g}, {band[1]:g}] {weights} details {halfway(self.threshold):g}"
-        self.name = f"{first.name} + {judge_name} {decided} verbatim"
-        """Both models and what decides between them, so that cached scores do not mix."""
+        decided = repr((band, blend, self.threshold)).encode()
+        self.name = f"{first.name} + {judge_name} ({blake2s(decided, digest_size=3).hexdigest()})"
+        """Both models, and a hash of what decides between them: cached scores do not mix."""
         self._open = judge
         self._band = band
         self._blend = blend

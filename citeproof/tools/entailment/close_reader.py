@@ -104,7 +104,7 @@ class CloseReader:
 
 def name_close_reader(model: str) -> str:
     """Return the name of the close reader of a model."""
-    return f"{model} read closely, with rivals, opposites and denials"
+    return f"{model} read closely"
 
 
 def excerpts(premise: str) -> list[list[str]]:
