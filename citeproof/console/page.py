@@ -46,7 +46,9 @@ class Source(NamedTuple):
     """Position in the list, from 1."""
     passage: Passage
     quoted: Sequence[str]
-    """Sentences of the passage to highlight."""
+    """Sentences of the passage that support claims."""
+    opposing: Sequence[str]
+    """Sentences of the passage that contradict claims."""
     users: Sequence[int]
     """Numbers of the claims that cite it."""
     denied: Sequence[int]
@@ -220,10 +222,11 @@ def _sources(
         Source(
             place,
             passage,
-            [own.sentence for user, own in quoted if user == key],
-            [n for user, n, _ in uses if user == key],
-            [n for user, n, _ in denials if user == key],
-            pictures.view(passage),
+            quoted=[own.sentence for user, _, own in uses if user == key],
+            opposing=[own.sentence for user, _, own in denials if user == key],
+            users=[n for user, n, _ in uses if user == key],
+            denied=[n for user, n, _ in denials if user == key],
+            view=pictures.view(passage),
         )
         for place, (key, passage) in enumerate(found.items(), start=1)
     ]

@@ -12,15 +12,18 @@ from citeproof.types import shown_score
 __all__ = ["FILTERS", "TESTS"]
 
 
-def _pieces(text: str, sentences: Iterable[str]) -> list[tuple[bool, str]]:
-    """Split a passage into pieces, each with whether it belongs to a highlighted sentence."""
+def _pieces(
+    text: str, sentences: Iterable[str], opposing: Iterable[str] = ()
+) -> list[tuple[str, str]]:
+    """Split a passage into pieces, each with its highlight: `said`, `opposing` or none."""
     text = plain(text, lines=True)
-    inside = [False] * len(text)
-    for sentence in sentences:
-        if span := find(text, plain(sentence)):
-            inside[slice(*span)] = [True] * (span[1] - span[0])
-    places = groupby(range(len(text)), key=inside.__getitem__)
-    return [(marked, "".join(text[at] for at in piece)) for marked, piece in places]
+    looks = [""] * len(text)
+    for look, quoted in (("said", sentences), ("opposing", opposing)):
+        for sentence in quoted:
+            if span := find(text, plain(sentence)):
+                looks[slice(*span)] = [look] * (span[1] - span[0])
+    places = groupby(range(len(text)), key=looks.__getitem__)
+    return [(look, "".join(text[at] for at in piece)) for look, piece in places]
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

@@ -355,7 +355,8 @@ async def test_what_says_otherwise_is_a_source_too() -> None:
     )
     [chip] = page.all("a", **{"class": "chip"})
     assert chip["href"] == "#source-1"
-    assert page.all("mark") == [{}, {}]  # in the card, and among the sources
+    # In the card, and among the sources.
+    assert page.all("mark") == [{"class": "opposing"}] * 2
     assert "Contradicts sentence 1" in " ".join(page.text.split())
 
 
