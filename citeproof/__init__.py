@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from citeproof.types import Citation as Citation
     from citeproof.types import Claim as Claim
     from citeproof.types import Passage as Passage
-    from citeproof.types import Support as Support
+    from citeproof.types import QuotedPassage as QuotedPassage
     from citeproof.types import Usage as Usage
     from citeproof.types import Verdict as Verdict
 
@@ -106,7 +106,8 @@ _HOMES = {
     "tools.retrieval.rankgpt": "RankGPTRetriever",
     "tools.retrieval": "Retriever as_langchain",
     "tools.toolbox": "Toolbox",
-    "types": "Answer CheckReport CheckedSentence Citation Claim Passage Support Usage Verdict",
+    "types": "Answer CheckReport CheckedSentence Citation Claim Passage QuotedPassage Usage"
+    " Verdict",
 }
 _HOME = {name: f"citeproof.{home}" for home, names in _HOMES.items() for name in names.split()}
 for _method in METHODS.values():

@@ -21,7 +21,7 @@ __all__ = [
     "Citation",
     "Claim",
     "Passage",
-    "Support",
+    "QuotedPassage",
     "Usage",
     "Verdict",
 ]
@@ -115,7 +115,7 @@ class Passage(_Value):
 
 class _Quotation(_Value):
     sentence: str = ""
-    """The sentence of the passage that supports the claim best."""
+    """The sentence of the passage that bears most on the claim or the question."""
     page: int | None = None
     """Page of the source with the sentence, from 1; None if the source has no pages."""
     boxes: tuple[Box, ...] = ()
@@ -187,6 +187,14 @@ class Usage(_Value):
         return Usage(**{key: mine[key] + theirs[key] for key in mine})
 
 
+class QuotedPassage(_Quotation):
+    """A passage, with its sentence that supports, contradicts or nearly answers."""
+
+    number: int | None = None
+    """The number that cites the passage; None if none does."""
+    passage: Passage
+
+
 class Answer(_Value):
     """The answer that every method returns."""
 
@@ -206,8 +214,9 @@ class Answer(_Value):
     claims: tuple[Claim, ...] = ()
     passages: tuple[Passage, ...] = ()
     """The cited passages; `passages[n - 1]` is the one with number n."""
-    nearest: tuple[Passage, ...] = ()
-    """The passages that came nearest, if no answer was found and no passage is cited."""
+    nearest: tuple[QuotedPassage, ...] = ()
+    """The passages that came nearest, best first, each with the sentence that answers likeliest; if
+    no answer was found and no passage is cited."""
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
     """Problems that were repaired, such as an unreadable reply."""
@@ -228,14 +237,6 @@ class Answer(_Value):
         return "\n\n".join(filter(None, blocks))
 
 
-class Support(_Quotation):
-    """A passage that entails a checked sentence, by itself or with others."""
-
-    number: int | None = None
-    """The number that cites the passage; None if none does."""
-    passage: Passage
-
-
 class CheckedSentence(_Value):
     """One sentence of a checked text."""
 
@@ -251,9 +252,9 @@ class CheckedSentence(_Value):
     score: float | None = Field(default=None, ge=0.0, le=1.0)
     """Probability of entailment: the score of `support`, or the best of all passages tried; None if
     none was tried."""
-    support: tuple[Support, ...] = ()
+    support: tuple[QuotedPassage, ...] = ()
     """Passages that entail the sentence: one alone, or two or three cited ones together."""
-    against: tuple[Support, ...] = ()
+    against: tuple[QuotedPassage, ...] = ()
     """The passages that say otherwise, each by itself, even if others entail the sentence."""
 
 

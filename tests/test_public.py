@@ -15,7 +15,7 @@ from citeproof.graphs.registry import METHODS
 OTHERS = """
     Answer Bank CheckReport CheckedSentence Citation CiteproofError Claim CrossEncoderReranker
     Entailment HyDERetriever LAMERRetriever LLM LLatrievalRetriever PAPER_PARAMETERS Pair
-    Passage RankGPTRetriever Retriever Settings Support Toolbox Usage Verdict aanswer answer
+    Passage QuotedPassage RankGPTRetriever Retriever Settings Toolbox Usage Verdict aanswer answer
     as_langchain astream_events check oracle_passages oracle_passages_for_claims remember_with
     retrieve_with verify_with
 """

@@ -18,9 +18,9 @@ from citeproof.tools.citations.answer_message import answer_message
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.citations.marks import CONTRADICTED, FLAG, marks
 from citeproof.tools.entailment import Entailment
-from citeproof.tools.questions.answering import find_answered
+from citeproof.tools.questions.answering import find_answered, quote_nearest
 from citeproof.tools.questions.parts import question_parts
-from citeproof.types import Answer, Citation, Claim, Passage
+from citeproof.types import Answer, Citation, Claim, Passage, QuotedPassage
 
 __all__ = ["AnswerComposer"]
 
@@ -91,7 +91,7 @@ class AnswerComposer(Node):
             text=self._text(claims),
             claims=tuple(claims),
             passages=tuple(passages),
-            nearest=tuple(near.values())[:_NEAREST],
+            nearest=await self._find_nearest(state["question"], list(near.values())[:_NEAREST]),
         )
         if is_draft or not self.answer:  # a draft is no message of the conversation
             return {"answer": answer}
@@ -139,6 +139,15 @@ class AnswerComposer(Node):
             return "not_found", "No claim answers the question; this is what the passages say."
         missing = " ".join(p for p, done in zip(parts, answered.proved, strict=True) if not done)
         return "partial", f"Not answered: {missing}"
+
+    async def _find_nearest(
+        self, question: str, passages: list[Passage]
+    ) -> tuple[QuotedPassage, ...]:
+        try:
+            judge = self.answerability if self.check_answer else None
+            return await quote_nearest(judge, question, passages)
+        except VerifierOutageError:
+            return await quote_nearest(None, question, passages)
 
     async def _record(self, question: str, claims: list[Claim], passages: list[Passage]) -> None:
         """Record the passages that each claim cites."""

@@ -12,7 +12,7 @@ from citeproof.console.reading import read_text
 from citeproof.errors import InputError
 from citeproof.text import count, find, plain
 from citeproof.tools.citations.marks import strip_marks
-from citeproof.types import CheckedSentence, CheckReport, CheckVerdict, Support, shown_score
+from citeproof.types import CheckedSentence, CheckReport, CheckVerdict, QuotedPassage, shown_score
 
 LOOK: dict[CheckVerdict, tuple[str, str, str]] = {
     "supported": ("✓", "green", "supported by what it cites"),
@@ -123,7 +123,7 @@ def _sentence(sentence: CheckedSentence, console: Console) -> None:
         _support(support, console)
 
 
-def _support(support: Support, console: Console) -> None:
+def _support(support: QuotedPassage, console: Console) -> None:
     passage = support.passage
     number = "" if support.number is None else f"[{support.number}] "
     line = Text.assemble((number, "cyan"), (passage.place, "bold"))

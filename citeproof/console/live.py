@@ -18,7 +18,6 @@ from citeproof.console.text import (
     describe_proved,
     describe_tokens,
     describe_usage,
-    nearest_sentences,
 )
 from citeproof.errors import CiteproofError
 from citeproof.runtime import events
@@ -106,12 +105,12 @@ def conclude(answer: Answer, console: Console) -> None:
     if answer.nearest:
         console.print()
         write_line(console, "What came nearest", "bold")
-    for passage, sentence in zip(answer.nearest, nearest_sentences(answer), strict=True):
-        write_line(console, Text.assemble("- ", (passage.place, "bold")))
-        if sentence:
-            _write_quoted(console, passage, plain(sentence))
+    for near in answer.nearest:
+        write_line(console, Text.assemble("- ", (near.passage.place, "bold")))
+        if near.sentence:
+            _write_quoted(console, near.passage, plain(near.sentence))
         else:
-            write_line(console, f"“{plain(passage.text)}”", "dim", indent=4)
+            write_line(console, f"“{plain(near.passage.text)}”", "dim", indent=4)
     if answer.notes:
         console.print()
         write_line(console, "Notes", "bold")

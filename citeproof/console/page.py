@@ -23,7 +23,7 @@ from citeproof.pages.pictures import Picture, Pictures, View
 from citeproof.runtime.events import AnswerReady, LLMCalled, PairsScored
 from citeproof.runtime.moments import Moment
 from citeproof.text import count
-from citeproof.types import Answer, CheckReport, Citation, Passage, Support
+from citeproof.types import Answer, CheckReport, Citation, Passage, QuotedPassage
 
 K = TypeVar("K", bound=Hashable)
 
@@ -143,7 +143,6 @@ def _answer_values(
         "looks": _LOOKS,
         "found": found,
         "pictures": pictures,
-        "nearest": text.nearest_sentences(answer),
         "cost": text.describe_usage(answer.usage),
         "making": _making(moments),
         "facts": text.describe_call,
@@ -212,8 +211,8 @@ def render_check(report: CheckReport, title: str) -> str:
 
 def _sources(
     found: Mapping[K, Passage],
-    uses: Sequence[tuple[K, int, Citation | Support]],
-    denials: Sequence[tuple[K, int, Citation | Support]],
+    uses: Sequence[tuple[K, int, Citation | QuotedPassage]],
+    denials: Sequence[tuple[K, int, Citation | QuotedPassage]],
 ) -> tuple[list[Source], list[Picture]]:
     """Return the sources, with what they say on each claim, and the pictures of their pages."""
     quoted = [(key, own) for key, _, own in (*uses, *denials) if key in found]

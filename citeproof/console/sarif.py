@@ -13,7 +13,7 @@ from citeproof.console.check import describe_verdict
 from citeproof.paths import resolve
 from citeproof.tools.checking.locations import locate
 from citeproof.tools.sentences import Span
-from citeproof.types import CheckReport, Support
+from citeproof.types import CheckReport, QuotedPassage
 
 _RULES = {
     "contradicted": ("error", "A passage of the documents says otherwise."),
@@ -60,7 +60,7 @@ def render_sarif(report: CheckReport, text: str, file: Path) -> str:
 
 
 def _result(
-    rule: str, said: str, place: dict[str, Any], others: Sequence[Support] = ()
+    rule: str, said: str, place: dict[str, Any], others: Sequence[QuotedPassage] = ()
 ) -> dict[str, Any]:
     """Make a finding; `others` are quotes of documents, each with its file."""
     related = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from citeproof.text import count, seconds
-from citeproof.tools.citations.marks import supporting_sentence
 from citeproof.types import Answer, Usage
 
 
@@ -38,9 +37,3 @@ def describe_usage(usage: Usage) -> list[str]:
         seconds(usage.seconds),
     ]
     return [part for part in parts if part]
-
-
-def nearest_sentences(answer: Answer) -> list[str]:
-    """Return the sentence nearest to the question in each nearest passage; "" if there is none."""
-    asked = answer.asked or answer.question
-    return [supporting_sentence(passage, asked) for passage in answer.nearest]

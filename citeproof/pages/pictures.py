@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from citeproof.errors import CiteproofError
 from citeproof.pages.page_image import PageImage, render_page_image
-from citeproof.types import Box, Citation, Passage, Support
+from citeproof.types import Box, Citation, Passage, QuotedPassage
 
 __all__ = ["Cut", "Picture", "Pictures", "View"]
 
@@ -62,7 +62,7 @@ class View(NamedTuple):
 class Pictures:
     """Draws pages, each once, with everything marked that is quoted of it."""
 
-    def __init__(self, quoted: Iterable[tuple[Passage, Citation | Support]]) -> None:
+    def __init__(self, quoted: Iterable[tuple[Passage, Citation | QuotedPassage]]) -> None:
         """Take the passages with their quotes."""
         self.drawn: list[Picture] = []
         self._quoted = list(quoted)

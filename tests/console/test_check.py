@@ -19,7 +19,7 @@ from citeproof.settings import Settings
 from citeproof.testing import TableEntailment, passage
 from citeproof.tools.citations.passage_numbers import read_numbered
 from citeproof.tools.entailment import Score
-from citeproof.types import CheckCounts, CheckedSentence, Passage, Support
+from citeproof.types import CheckCounts, CheckedSentence, Passage, QuotedPassage
 from tests.command import run
 from tests.console.test_page import EVIL, SEEN, Page, assert_harmless
 from tests.memory.fakes import WordEmbeddings
@@ -285,7 +285,7 @@ def test_the_page_is_written_and_named(folder: Path) -> None:
 
 def hostile(evil: str = EVIL) -> CheckReport:
     passage = Passage(id=evil, title=evil, source=f"javascript:{evil}", text=f"{evil}. More.")
-    support = Support(number=1, passage=passage, sentence=f"{evil}.")
+    support = QuotedPassage(number=1, passage=passage, sentence=f"{evil}.")
     sentence = CheckedSentence(
         text=evil,
         paragraph=1,

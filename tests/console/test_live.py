@@ -19,7 +19,7 @@ from citeproof.runtime.events import (
     ReviewRequested,
 )
 from citeproof.runtime.moments import Moment
-from citeproof.types import Answer, Passage, Usage
+from citeproof.types import Answer, Passage, QuotedPassage, Usage
 from tests.console.sample import (
     ANSWER,
     CLAIMS,
@@ -161,7 +161,7 @@ async def test_an_abstention_has_a_reason_and_no_claims() -> None:
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-async def test_of_what_came_nearest_the_sentence_nearest_to_the_question_is_shown(
+async def test_of_what_came_nearest_the_sentence_is_shown(
     terminal: bool,
 ) -> None:
     manual = Passage(id="m", title="Fridge", text="It cools. The battery lasts 9 hours. It rolls.")
@@ -170,7 +170,10 @@ async def test_of_what_came_nearest_the_sentence_nearest_to_the_question_is_show
         question="How long is the battery good for?",
         method="vtg",
         status="not_found",
-        nearest=(manual, other),
+        nearest=(
+            QuotedPassage(passage=manual, sentence="The battery lasts 9 hours."),
+            QuotedPassage(passage=other),
+        ),
     )
     text = await shown((AnswerReady(answer=answer),), terminal=terminal)
     assert "“It boils.”" in text

@@ -27,7 +27,7 @@ from citeproof.runtime.events import (
     ReviewRequested,
 )
 from citeproof.runtime.moments import Moment
-from citeproof.types import Answer, Claim, Passage, Usage, Verdict
+from citeproof.types import Answer, Claim, Passage, QuotedPassage, Usage, Verdict
 from tests.console.sample import (
     ANSWER,
     CLAIMS,
@@ -361,7 +361,7 @@ def test_an_abstention_says_so() -> None:
         method="vtg",
         status="not_found",
         reason="Nothing found.",
-        nearest=(near,),
+        nearest=(QuotedPassage(passage=near, sentence="Ann Lee built the tower."),),
     )
     page = Page(render_page(answer))
     for words in ("No answer", "Nothing found.", "What came nearest"):

@@ -178,7 +178,7 @@ def test_without_a_verified_quote_there_is_no_answer(reply: str) -> None:
     run = Run("quote-first", {EXTRACT: reply})
     answer = run()
     assert (answer.status, answer.claims, answer.usage.llm_calls) == ("not_found", (), 1)
-    assert {passage.id for passage in answer.nearest} == {"a", "b", "c"}
+    assert {near.passage.id for near in answer.nearest} == {"a", "b", "c"}
 
 
 # STRUCTURED

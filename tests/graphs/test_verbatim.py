@@ -102,7 +102,7 @@ def test_what_says_nothing_new_is_not_quoted_twice() -> None:
 def test_nothing_is_quoted_where_nothing_answers() -> None:
     answer = ask(tools(TOWER, LAMP), "When was the lamp of the tower lit?")
     assert (answer.status, answer.claims) == ("not_found", ())
-    assert {passage.id for passage in answer.nearest} == {"tower", "lamp"}
+    assert {near.passage.id for near in answer.nearest} == {"tower", "lamp"}
     assert "answers the question" in answer.reason
 
 

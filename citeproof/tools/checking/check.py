@@ -20,7 +20,7 @@ from citeproof.types import (
     CheckReport,
     CheckVerdict,
     Passage,
-    Support,
+    QuotedPassage,
 )
 
 __all__ = ["check"]
@@ -220,9 +220,9 @@ def _judge(
     )
 
 
-def _support(passages: Sequence[_Numbered], sentence: str) -> tuple[Support, ...]:
+def _support(passages: Sequence[_Numbered], sentence: str) -> tuple[QuotedPassage, ...]:
     return tuple(
-        Support(number=number, passage=passage, **quote(passage, sentence))
+        QuotedPassage(number=number, passage=passage, **quote(passage, sentence))
         for number, passage in passages
     )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from citeproof.tools.citations.marks import content
-from citeproof.tools.citations.quotes import heading_above
+from citeproof.tools.citations.marks import Quotation, content, quotation, quote
+from citeproof.tools.citations.quotes import heading_above, quotes_in
 from citeproof.tools.entailment import Entailment, Pair, halfway, question_hypothesis
 from citeproof.tools.entailment.details import missing_details
 from citeproof.tools.questions.kinds import lacks_asked_kind
-from citeproof.tools.questions.parts import asks_yes_or_no, name_topic
-from citeproof.types import Claim, Passage
+from citeproof.tools.questions.parts import asks_yes_or_no, name_topic, question_parts
+from citeproof.types import Claim, Passage, QuotedPassage
 
 _SETTLES = 0.5
 """A claim with this share of a yes-or-no question's content words settles the question. To the
@@ -112,6 +112,35 @@ async def find_answered(
         found.failed.append(any(scores[one] >= limit for one in alone[len(proved) :]))
         found.likely.append(fits and any(scores[one] >= limit / 2 for one in own))
     return found
+
+
+async def quote_nearest(
+    answerability: Entailment | None, question: str, passages: Sequence[Passage]
+) -> tuple[QuotedPassage, ...]:
+    """Quote the sentence of each passage that answers likeliest; the likeliest passage comes first.
+
+    A sentence with the number or time that the question asks for goes first: of all sentences on
+    tarballs, "The snapshots are kept for around 20 days" has 0.23, the best, and is the answer.
+    Without a model, it is the sentence that shares the most content with the question.
+
+    Raises:
+        VerifierOutageError: The model does not answer.
+    """
+    if answerability is None:
+        return tuple(QuotedPassage(passage=one, **quote(one, question)) for one in passages)
+    quotes = [one for passage in passages for one in quotes_in(passage) if one.says_something]
+    texts = [one.premise for one in quotes]
+    rows = await score_answers(answerability, question_parts(question), texts)
+    scored = zip(quotes, map(max, zip(*rows, strict=True)), strict=True)
+    best: dict[str, Quotation] = {}
+    for one, _ in sorted(
+        scored, key=lambda own: (lacks_asked_kind(own[0].text, question), -own[1])
+    ):
+        best.setdefault(one.passage.id, quotation(one.passage, one.start, one.end))
+    for passage in passages:
+        best.setdefault(passage.id, quote(passage, question))
+    by_id = {passage.id: passage for passage in passages}
+    return tuple(QuotedPassage(passage=by_id[key], **said) for key, said in best.items())
 
 
 def _settles(claim: str, titled: str, question: str) -> bool:

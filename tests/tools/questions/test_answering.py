@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from citeproof.testing import TableEntailment
-from citeproof.tools.questions.answering import find_answered
+from citeproof.testing import TableEntailment, passage
+from citeproof.tools.questions.answering import find_answered, quote_nearest
 from citeproof.types import Citation, Claim, Passage, Verdict
 
 SENTENCE = "In 1950 Noble made Kintner president."
@@ -111,3 +111,30 @@ async def test_a_claim_that_comes_close_likely_answers(
     model = TableEntailment(lambda *_: score)
     found = await find_answered(model, [question], [claim("It was Kintner.")], {"a": UNTITLED})
     assert (found.proved, found.likely) == ([False], [likely])
+
+
+KEPT = passage("Every change is pushed. The snapshots are kept for 20 days.", id="kept")
+MADE = passage("Tarballs are kept online. They are made there.", id="made")
+HEADING = passage("Tarballs", id="heading")
+
+
+async def test_the_likeliest_sentence_of_the_likeliest_passage_comes_first() -> None:
+    table = {"pushed": 0.4, "20 days": 0.2, "online": 0.3, "made": 0.1}
+    model = TableEntailment(lambda text, _: max(s for part, s in table.items() if part in text))
+    passages = [HEADING, MADE, KEPT]
+    near = await quote_nearest(model, "Where are tarballs kept?", passages)
+    assert [(one.passage.id, one.sentence) for one in near] == [
+        ("kept", "Every change is pushed."),
+        ("made", "Tarballs are kept online."),
+        ("heading", "Tarballs"),
+    ]
+    near = await quote_nearest(model, "For how long are tarballs kept?", passages)
+    assert near[0].sentence == "The snapshots are kept for 20 days.", "the others tell no time"
+
+
+async def test_without_a_model_the_nearest_sentences_have_the_words_of_the_question() -> None:
+    near = await quote_nearest(None, "For how long are tarballs kept online?", [KEPT, MADE])
+    assert [one.sentence for one in near] == [
+        "The snapshots are kept for 20 days.",
+        "Tarballs are kept online.",
+    ]
