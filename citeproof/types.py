@@ -215,8 +215,8 @@ class Answer(_Value):
     passages: tuple[Passage, ...] = ()
     """The cited passages; `passages[n - 1]` is the one with number n."""
     nearest: tuple[QuotedPassage, ...] = ()
-    """The passages that came nearest, best first, each with the sentence that answers likeliest; if
-    no answer was found and no passage is cited."""
+    """The passages that came nearest, each with the sentence that answers likeliest; if no answer
+    was found and no passage is cited."""
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
     """Problems that were repaired, such as an unreadable reply."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from citeproof.tools.citations.marks import Quotation, content, quotation, quote
+from citeproof.tools.citations.marks import content, quotation, quote
 from citeproof.tools.citations.quotes import heading_above, quotes_in
 from citeproof.tools.entailment import Entailment, Pair, halfway, question_hypothesis
 from citeproof.tools.entailment.details import missing_details
@@ -117,11 +117,12 @@ async def find_answered(
 async def quote_nearest(
     answerability: Entailment | None, question: str, passages: Sequence[Passage]
 ) -> tuple[QuotedPassage, ...]:
-    """Quote the sentence of each passage that answers likeliest; the likeliest passage comes first.
+    """Quote the sentence of each passage that answers likeliest.
 
-    A sentence with the number or time that the question asks for goes first: of all sentences on
-    tarballs, "The snapshots are kept for around 20 days" has 0.23, the best, and is the answer.
-    Without a model, it is the sentence that shares the most content with the question.
+    One that has the number or time that the question asks for goes first. "The snapshots are kept
+    for around 20 days" answers how long tarballs are kept with 0.23: too little for an answer, but
+    more than all other sentences. Without a model, it is the sentence that shares the most content
+    with the question.
 
     Raises:
         VerifierOutageError: The model does not answer.
@@ -132,15 +133,11 @@ async def quote_nearest(
     texts = [one.premise for one in quotes]
     rows = await score_answers(answerability, question_parts(question), texts)
     scored = zip(quotes, map(max, zip(*rows, strict=True)), strict=True)
-    best: dict[str, Quotation] = {}
-    for one, _ in sorted(
-        scored, key=lambda own: (lacks_asked_kind(own[0].text, question), -own[1])
-    ):
-        best.setdefault(one.passage.id, quotation(one.passage, one.start, one.end))
-    for passage in passages:
-        best.setdefault(passage.id, quote(passage, question))
-    by_id = {passage.id: passage for passage in passages}
-    return tuple(QuotedPassage(passage=by_id[key], **said) for key, said in best.items())
+    ranked = sorted(scored, key=lambda own: (lacks_asked_kind(own[0].text, question), -own[1]))
+    said = {one.id: quote(one, question) for one in passages}
+    for one, _ in reversed(ranked):
+        said[one.passage.id] = quotation(one.passage, one.start, one.end)
+    return tuple(QuotedPassage(passage=one, **said[one.id]) for one in passages)
 
 
 def _settles(claim: str, titled: str, question: str) -> bool:
