@@ -91,7 +91,7 @@ class AnswerComposer(Node):
             text=self._text(claims),
             claims=tuple(claims),
             passages=tuple(passages),
-            nearest=await self._find_nearest(state["question"], list(near.values())[:_NEAREST]),
+            nearest=await self._quote_nearest(state, list(near.values())[:_NEAREST]),
         )
         if is_draft or not self.answer:  # a draft is no message of the conversation
             return {"answer": answer}
@@ -140,14 +140,15 @@ class AnswerComposer(Node):
         missing = " ".join(p for p, done in zip(parts, answered.proved, strict=True) if not done)
         return "partial", f"Not answered: {missing}"
 
-    async def _find_nearest(
-        self, question: str, passages: list[Passage]
+    async def _quote_nearest(
+        self, state: EndState, passages: list[Passage]
     ) -> tuple[QuotedPassage, ...]:
+        # A run that was stopped, such as by an outage, asks no model any more.
+        judge = self.answerability if self.check_answer and not state["stop"] else None
         try:
-            judge = self.answerability if self.check_answer else None
-            return await quote_nearest(judge, question, passages)
+            return await quote_nearest(judge, state["question"], passages)
         except VerifierOutageError:
-            return await quote_nearest(None, question, passages)
+            return await quote_nearest(None, state["question"], passages)
 
     async def _record(self, question: str, claims: list[Claim], passages: list[Passage]) -> None:
         """Record the passages that each claim cites."""
