@@ -233,6 +233,10 @@ class Answer(_Value):
             f"- [{number}] **{literal(passage.place)}**: {literal(passage.text)}"
             for number, passage in enumerate(self.passages, start=1)
         ]
+        sources += [
+            f"- nearest: **{literal(near.passage.place)}**: {literal(near.sentence)}"
+            for near in self.nearest
+        ]
         blocks += ["\n".join(sources), "\n".join(f"- note: {literal(n)}" for n in self.notes)]
         return "\n\n".join(filter(None, blocks))
 

@@ -4,7 +4,7 @@ import pytest
 from markdown_it import MarkdownIt
 from pydantic import ValidationError
 
-from citeproof import Answer, Citation, Claim, Passage, Usage, Verdict
+from citeproof import Answer, Citation, Claim, Passage, QuotedPassage, Usage, Verdict
 from citeproof.types import shown_score
 
 ANSWER = Answer(
@@ -80,8 +80,11 @@ def test_a_notebook_shows_an_answer_with_its_proof() -> None:
         "\n"
         "- note: a reply was unreadable"
     )
-    none = Answer(question="Who?", method="vtg", status="not_found", reason="nothing was found")
-    assert none._repr_markdown_() == "vtg: *not found*, nothing was found"
+    near = QuotedPassage(passage=ANSWER.passages[0], sentence="Ann built it in 1900.")
+    none = Answer(question="When?", method="vtg", status="not_found", reason="?", nearest=(near,))
+    assert none._repr_markdown_() == (
+        "vtg: *not found*, ?\n\n- nearest: **The tower**: Ann built it in 1900."
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,6 +123,7 @@ def test_what_an_answer_quotes_is_text_to_a_notebook(text: str) -> None:
             text=said,
             claims=(Claim(text=said, verdict=verdict),),
             passages=(Passage(id="p", text=said, title=said),),
+            nearest=(QuotedPassage(passage=Passage(id="n", text=said, title=said), sentence=said),),
             notes=(said,),
         )
 
@@ -135,4 +139,4 @@ def test_what_an_answer_quotes_is_text_to_a_notebook(text: str) -> None:
         for token in reader.parse(answer(text)._repr_markdown_())
         for t in token.children or []
     )
-    assert shown.count(" ".join(text.split())) == 8
+    assert shown.count(" ".join(text.split())) == 10
