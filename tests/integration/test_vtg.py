@@ -77,6 +77,7 @@ def test_what_no_document_says_is_not_found(tools: Toolbox) -> None:
     assert (answer.status, answer.claims) == ("not_found", ())
     assert answer.usage.llm_calls <= 1, "the judge's at most: nothing is written"
     assert answer.nearest
+    assert all(near.sentence in near.passage.text for near in answer.nearest)
 
 
 def test_a_batch_of_questions_on_one_embedded_server(tools: Toolbox) -> None:

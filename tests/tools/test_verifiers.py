@@ -406,7 +406,7 @@ def test_several_models_are_opened_as_one() -> None:
     assert several.threshold == 0.7
     behind = opened(model=["factcg", "hhem"], kind="cascade")
     assert behind.name.startswith("min(")
-    assert " + judge [" in behind.name
+    assert " + judge (" in behind.name
 
 
 def test_a_list_of_models_may_be_written_in_one_line_and_names_none_twice() -> None:
