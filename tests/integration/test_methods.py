@@ -64,7 +64,7 @@ async def test_r2_mga_shows_a_case_of_the_memory_bank_and_keeps_the_reasons(
     kept = await remember_with(draft, tools, namespace="cases").ainvoke({"question": QUESTION})
     assert kept["case_id"], "a proved answer becomes a case"
 
-    later = citeproof.build_r2_mga(tools, k=2, answer_tokens=80, namespace="cases", gate="nli")
+    later = citeproof.build_r2_mga(tools, k=2, assess="nli", namespace="cases", gate="nli")
     question: QuestionInput = {"question": "How many oars had the first lifeboat?"}
     holds_together((await later.ainvoke(question))["answer"])
     entry = await bank.get(kept["case_id"])
