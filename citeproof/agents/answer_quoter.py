@@ -131,18 +131,19 @@ class AnswerQuoter(Node):
         """
         if self.quote_above >= 1 or self.form == "list":
             return ()
+        parts = question_parts(question)
         found = [
             (number, quote)
             for number, passage in memory.items()
             for quote in quotes_in(passage)
             if quote.is_statement
-            and not lacks_asked_kind(quote.text, question)
-            and not lacks_person(quote.text, question)
+            and not any(lacks_asked_kind(quote.text, part) for part in parts)
+            and not any(lacks_person(quote.text, part) for part in parts)
         ]
         if not found:
             return ()
         texts = [quote.premise for _, quote in found]
-        by_part = await score_answers(answerability, question_parts(question), texts)
+        by_part = await score_answers(answerability, parts, texts)
         scores = list(map(min, zip(*by_part, strict=True)))
         scored = list(zip(scores, found, strict=True))
         least = _LIKELY * answerability.threshold if self.after_writing else self.quote_above
@@ -156,8 +157,8 @@ class AnswerQuoter(Node):
         likely = [quote for score, (_, quote) in scored if score >= limit]
         if any(_rivals(one, best, question) for one in likely):
             return ()
-        parts = [found for _, found in sure if found[1].is_in(best)]
-        return [min(parts, key=lambda one: len(one[1].text))]
+        within = [found for _, found in sure if found[1].is_in(best)]
+        return [min(within, key=lambda one: len(one[1].text))]
 
 
 def _rank(question: str, score: float, found: tuple[int, Quote]) -> tuple[bool, bool, int, float]:

@@ -99,11 +99,18 @@ class Quoter(Node):
         judge = self.answerability if self.check_answer else None
         if judge is None:
             return doubted.choose([(quote, 0.0) for quote in quotes], 0.0)
-        quotes = [one for one in quotes if not lacks_asked_kind(one.text, question)]
-        texts = [quote.premise for quote in quotes]
-        rows = await score_answers(judge, question_parts(question), texts)
-        scores = map(max, zip(*rows, strict=True))
-        return doubted.choose(list(zip(quotes, scores, strict=True)), judge.threshold)
+        parts = question_parts(question)
+        quotes = [q for q in quotes if any(_fits(q, part) for part in parts)]
+        rows = await score_answers(judge, parts, [quote.premise for quote in quotes])
+        scored = [
+            (quote, max(s for part, s in zip(parts, by_part, strict=True) if _fits(quote, part)))
+            for quote, *by_part in zip(quotes, *rows, strict=True)
+        ]
+        return doubted.choose(scored, judge.threshold)
+
+
+def _fits(quote: Quote, part: str) -> bool:
+    return not lacks_asked_kind(quote.text, part)
 
 
 def _find_source(state: DraftState, draft: Draft) -> Passage:

@@ -225,7 +225,7 @@ async def test_a_sentence_must_answer_each_part_of_the_question() -> None:
     def scores(premise: str, hypothesis: str) -> float:
         return 0.9 if "Mia" in premise and "begins" in hypothesis else 0.1
 
-    both = who("Who begins, and when does it end?")
+    both = who("Who begins, and what does she play?")
     assert await AnswerQuoter(TableEntailment(scores))(both) == {}
     assert await AnswerQuoter(answers(0.9, "Mia"))(both) != {}
 

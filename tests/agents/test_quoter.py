@@ -363,3 +363,13 @@ async def test_a_claim_whose_name_the_nearest_sentence_lacks_gives_way_to_what_a
     draft = await quote(in_doubt(claim, 0.85, passage, **given), refused)
     assert draft is not None
     assert draft.text == refused
+
+
+async def test_a_quote_needs_the_number_that_its_part_of_the_question_asks_for() -> None:
+    strongest = "The stout is the strongest beer that they brew."
+    passage = Passage(id="a", title="Stout", text=f"{strongest} It has a strength of 6.2 percent.")
+    question = "Who is the head brewer, and how strong is the stout?"
+    claim = in_doubt("The stout has 6.2 percent.", passage=passage, question=question)
+    draft = await quote(claim, strongest)
+    assert draft is not None
+    assert draft.text == f"{strongest} It has a strength of 6.2 percent."

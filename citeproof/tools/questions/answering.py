@@ -55,9 +55,9 @@ async def find_answered(
     by the sentence that proves a claim, or surely by both together, if the claim comes close: asked
     who was appointed in 1950, a writer leaves the year out. (Of twelve answers whose claims were
     judged to miss the question, the sentence accepts two, and both do answer it.) A part that asks
-    how many or when needs a number or a time. A proved claim that comes close may
-    answer: of five proved answers that VTG had reported as not found, four come close, and three of
-    these do answer.
+    how many or when needs a number or a time, in a claim that comes close to it. A proved claim
+    that comes close may answer: of five proved answers that VTG had reported as not found, four
+    come close, and three of these do answer.
 
     Args:
         answerability: Scores a text and a question.
@@ -91,15 +91,14 @@ async def find_answered(
     alone = [text([claim], claim.text) for claim in (*proved, *failed)]
     titled = list(zip(proved, alone[: len(proved)], strict=True))
     texts = list(dict.fromkeys([*alone, *whole, *(one for some in quoted for one in some[1:])]))
-    cited = (citation.sentence for claim in proved for citation in claim.citations)
-    stated = " ".join([*(claim.text for claim in proved), *cited])
     found = Answered([], [], [])
     limit = answerability.threshold
     for part, row in zip(parts, await score_answers(answerability, parts, texts), strict=True):
         scores = dict(zip(texts, row, strict=True))
         own = [*alone[: len(proved)], *whole]
         near = [some for claim, *some in quoted if scores[claim] >= limit / 2]
-        fits = not lacks_asked_kind(stated, part)
+        about = [claim for claim, told in titled if scores[told] >= limit / 2] or proved
+        fits = not lacks_asked_kind(" ".join(map(_stated, about)), part)
         found.proved.append(
             fits
             and (
@@ -112,6 +111,10 @@ async def find_answered(
         found.failed.append(any(scores[one] >= limit for one in alone[len(proved) :]))
         found.likely.append(fits and any(scores[one] >= limit / 2 for one in own))
     return found
+
+
+def _stated(claim: Claim) -> str:
+    return " ".join([claim.text, *(citation.sentence for citation in claim.citations)])
 
 
 async def quote_nearest(

@@ -138,3 +138,15 @@ async def test_without_a_model_the_nearest_sentences_have_the_words_of_the_quest
         "The snapshots are kept for 20 days.",
         "Tarballs are kept online.",
     ]
+
+
+async def test_another_claims_year_does_not_tell_how_strong() -> None:
+    proved = Verdict(status="supported")
+    said = "Ann is the brewer since 2011.", "The stout is the strongest beer."
+    claims = [Claim(text=text, verdict=proved) for text in said]
+    parts = ["Who is the brewer?", "How strong is the stout?"]
+    model = TableEntailment(
+        lambda text, asked: 0.9 if ("stout" if "stout" in asked else "Ann") in text else 0.1
+    )
+    answered = await find_answered(model, parts, claims, {})
+    assert answered.proved == [True, False]
