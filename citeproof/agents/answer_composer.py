@@ -77,8 +77,10 @@ class AnswerComposer(Node):
         if beside:
             told = [reason, beside[1]] if state["stop"] else [beside[1], reason]
             status, reason = beside[0], " ".join(filter(None, told))
-        near = memory_passages(state) if status == "not_found" and not passages else {}
         is_draft = current_place().drafts
+        nearest: tuple[QuotedPassage, ...] = ()
+        if status == "not_found" and not passages:
+            nearest = await self._quote_nearest(state, is_draft)
         if not is_draft:
             await self._record(state["question"], claims, passages)
         asked = state.get("asked") or ""
@@ -91,7 +93,7 @@ class AnswerComposer(Node):
             text=self._text(claims),
             claims=tuple(claims),
             passages=tuple(passages),
-            nearest=await self._quote_nearest(state, list(near.values())[:_NEAREST]),
+            nearest=nearest,
         )
         if is_draft or not self.answer:  # a draft is no message of the conversation
             return {"answer": answer}
@@ -140,15 +142,18 @@ class AnswerComposer(Node):
         missing = " ".join(p for p, done in zip(parts, answered.proved, strict=True) if not done)
         return "partial", f"Not answered: {missing}"
 
-    async def _quote_nearest(
-        self, state: EndState, passages: list[Passage]
-    ) -> tuple[QuotedPassage, ...]:
-        # A run that was stopped, such as by an outage, asks no model any more.
-        judge = self.answerability if self.check_answer and not state["stop"] else None
-        try:
-            return await quote_nearest(judge, state["question"], passages)
-        except VerifierOutageError:
-            return await quote_nearest(None, state["question"], passages)
+    async def _quote_nearest(self, state: EndState, is_draft: bool) -> tuple[QuotedPassage, ...]:
+        """The nearest passages; a model finds their sentences only if somebody will read them.
+
+        A run that was stopped, such as by an outage, asks no model any more.
+        """
+        passages = list(memory_passages(state).values())[:_NEAREST]
+        if self.check_answer and self.answer and not is_draft and not state["stop"]:
+            try:
+                return await quote_nearest(self.answerability, state["question"], passages)
+            except VerifierOutageError as error:
+                note(f"the nearest sentences were found by their words alone: {error}")
+        return await quote_nearest(None, state["question"], passages)
 
     async def _record(self, question: str, claims: list[Claim], passages: list[Passage]) -> None:
         """Record the passages that each claim cites."""

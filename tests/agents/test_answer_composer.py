@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from citeproof.agents.answer_composer import AnswerComposer
-from citeproof.errors import StoreError
+from citeproof.errors import StoreError, VerifierOutageError
 from citeproof.runtime.events import AnswerReady, ClaimAccepted, ClaimRejected
 from citeproof.testing import TableEntailment
 from citeproof.types import Answer, Citation, Claim
@@ -268,3 +268,30 @@ async def test_a_contradicted_claim_is_flagged_and_shows_by_what() -> None:
     )
     assert answer.passages == (A, B)
     assert answer.claims[0].against == AGAINST
+
+
+async def test_the_nearest_sentences_are_found_by_their_words_if_the_model_is_gone() -> None:
+    def gone(premise: str, hypothesis: str) -> NoReturn:
+        raise VerifierOutageError("The entailment server does not answer")
+
+    update, [told] = await noted(AnswerComposer(answerability=TableEntailment(gone))(state()))
+    assert "found by their words alone: The entailment server does not answer" in told
+    assert [near.passage for near in update["answer"].nearest] == [A, B]
+
+
+@pytest.mark.parametrize(
+    ("knobs", "changes", "asks"),
+    [
+        ({}, {}, True),
+        ({"answer": False}, {}, False),
+        ({"check_answer": False}, {}, False),
+        ({}, {"stop": SPENT}, False),
+    ],
+)
+async def test_a_model_finds_the_nearest_sentences_only_for_an_answer_that_is_read(
+    knobs: Any, changes: dict[str, Any], asks: bool
+) -> None:
+    model = TableEntailment(lambda *_: 0.1)
+    answer = await composed(AnswerComposer(answerability=model, **knobs), **changes)
+    assert len(answer.nearest) == 2
+    assert bool(model.pairs) == asks

@@ -59,6 +59,11 @@ class DoubtedClaim:
         return frozenset(content(self.text) - content(f"{self.question} {self.passage.title} use"))
 
     @cached_property
+    def _added_numbers(self) -> frozenset[str]:
+        details = missing_details(self.question, self.text)
+        return frozenset(one for one in details if any(map(str.isdigit, one)))
+
+    @cached_property
     def _nearest(self) -> str:
         return " ".join(supporting_sentence(self.passage, self.text).split())
 
@@ -67,12 +72,12 @@ class DoubtedClaim:
         read = f"{self.question}\n{self.passage.title}\n{self._nearest}"
         return self.score >= _RATHER_SURE and not missing_details(read, self.text)
 
-    @cached_property
+    @property
     def is_kept(self) -> bool:
         """Whether no quote can say what the claim says: it sums up a list, or is a few words."""
         return self._sums_up or (self.failed and len(content(self.text)) < _SHORT)
 
-    @cached_property
+    @property
     def _sums_up(self) -> bool:
         """Whether the claim's own words come from several items of a list."""
         text = self.passage.text
@@ -151,8 +156,7 @@ class DoubtedClaim:
 
     def _agrees(self, quote: Quote) -> bool:
         """Whether a quote has the claim's numbers that are not in the question."""
-        details = missing_details(self.question, self.text)
-        numbers = {one for one in details if any(map(str.isdigit, one))}
+        numbers = self._added_numbers
         return bool(numbers) and not numbers & set(missing_details(quote.text, self.text))
 
     def _rank(self, scored: tuple[Quote, float]) -> tuple[bool, bool, bool, float]:
