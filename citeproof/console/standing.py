@@ -21,6 +21,8 @@ from citeproof.tools.documents.files import find
 
 _FIRST_LINE, _LINES = 1.0, 5.0
 """Seconds until the first line, and between lines, without a terminal."""
+_LEAST_SHARE = 0.02
+"""Share of the work from which its pace tells how long the rest takes; before, models are loading."""
 
 
 class Standing:
@@ -34,7 +36,7 @@ class Standing:
     ) -> None:
         self._sizes = sizes
         self._clock = clock
-        self._began = clock()
+        self._began = self._paced = clock()
         self._worked: dict[str, float] = {}
         """Document → how many of its bytes are stored, for documents that had to be read."""
         self._skipped = 0
@@ -50,6 +52,7 @@ class Standing:
         if step.passages:
             self._worked[step.document] = size * step.stored / step.passages
             self._stored[step.document] = step.stored
+            self._paced = self._clock()
         elif step.state == "done":
             self._skipped += size
         if step.state == "done":
@@ -65,10 +68,12 @@ class Standing:
     def left(self) -> float | None:
         """Estimated seconds left at the pace so far; None if there is no estimate yet."""
         worked = sum(self._worked.values())
-        if not worked or self.finished - self._sizes.keys():
+        total = sum(self._sizes.values()) - self._skipped
+        if worked < _LEAST_SHARE * total or not worked or self.finished - self._sizes.keys():
             return None
-        rest = sum(self._sizes.values()) - self._skipped - worked
-        return rest * (self._clock() - self._began) / worked
+        # Passages are stored in batches. Between two of them the time left counts down.
+        left = (total - worked) * (self._paced - self._began) / worked
+        return max(0.0, left - (self._clock() - self._paced))
 
     def __str__(self) -> str:
         """Progress, such as `12 of 372 documents · 1,024 passages · about 3 min left`."""

@@ -184,10 +184,21 @@ def test_the_standing_counts_and_estimates() -> None:
     held(Step("b", "storing", 1, 3))
     assert held.left == 30.0, "100 of its bytes took 10 s, and 300 are left"
     assert str(held) == "1 of 3 documents · 1 passage · about 30 s left"
+    now[0] = 14.0
+    assert held.left == 26.0, "it counts down until more is stored"
     held(Step("b", "done", 3, 3))
     assert held.share == 0.8
     held(Step("https://example.org/", "done"))
     assert str(held) == "3 documents · 3 passages"
+
+
+def test_the_pace_of_the_first_hundredth_tells_nothing() -> None:
+    now = [0.0]
+    held = Standing({"a": 10, "b": 990}, lambda: now[0])
+    now[0] = 60.0
+    held(Step("a", "done", 1, 1))
+    assert held.left is None, "most of that time the models were loading"
+    assert str(held) == "1 of 2 documents · 1 passage"
 
 
 def test_without_a_terminal_a_line_is_told_when_there_is_progress(
