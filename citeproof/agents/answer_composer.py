@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NotRequired
 
+from citeproof.agents.answerability_verifier import UNSURE
 from citeproof.agents.base import Node
 from citeproof.agents.claim_acceptor import APPROVED
 from citeproof.errors import ModelError, StoreError, VerifierOutageError
@@ -73,7 +74,7 @@ class AnswerComposer(Node):
         kept, dropped = self._split_claims(state)
         claims, passages = _renumber(kept, state["passages"])
         status, reason = self._status(state, claims, dropped)
-        beside = await self._beside_the_question(state["question"], claims, passages)
+        beside = await self._beside_the_question(state, claims, passages)
         if beside:
             told = [reason, beside[1]] if state["stop"] else [beside[1], reason]
             status, reason = beside[0], " ".join(filter(None, told))
@@ -114,16 +115,17 @@ class AnswerComposer(Node):
         return kept, dropped
 
     async def _beside_the_question(
-        self, question: str, claims: list[Claim], passages: list[Passage]
+        self, state: EndState, claims: list[Claim], passages: list[Passage]
     ) -> tuple[Status, str] | None:
         """Status and reason if proved claims do not answer every part of the question, else None.
 
-        Only prose is checked, since names and lists state nothing by themselves.
+        Only prose is checked, since names and lists state nothing by themselves. Where the judge
+        overruled the model on the passages, the model does not overrule it on the claims.
         """
         asks = self.check_answer and self.answer and self.form == "prose" and not self.closed_book
         if self.answerability is None or not asks or not claims:
             return None
-        by_id, parts = {one.id: one for one in passages}, question_parts(question)
+        by_id, parts = {one.id: one for one in passages}, question_parts(state["question"])
         try:
             answered = await find_answered(self.answerability, parts, claims, by_id)
         except VerifierOutageError as error:
@@ -138,6 +140,8 @@ class AnswerComposer(Node):
                 return "partial", "It is not sure that this answers the question."
             if all(claim.verdict.failed for claim in claims):
                 return "not_found", "No claim answers the question."
+            if state.get("doubt") == UNSURE:
+                return "partial", ""
             return "not_found", "No claim answers the question; this is what the passages say."
         missing = " ".join(p for p, done in zip(parts, answered.proved, strict=True) if not done)
         return "partial", f"Not answered: {missing}"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, field
 
 from citeproof.agents.base import LLMNode, SearchNode
 from citeproof.errors import ModelReplyError, VerifierOutageError
@@ -12,18 +11,24 @@ from citeproof.prompts import fill
 from citeproof.runtime.events import PassagesRetrieved, emit
 from citeproof.runtime.meter import note
 from citeproof.state import MemoryState, SourceState, Update, append_new, memory_passages
-from citeproof.tools.entailment import Entailment, halfway, premise
+from citeproof.tools.citations.marks import strip_marks
+from citeproof.tools.entailment import Entailment, halfway
 from citeproof.tools.entailment.base import blend_odds
-from citeproof.tools.entailment.close_reader import CloseReader
 from citeproof.tools.questions.answering import score_answers
+from citeproof.tools.questions.answering_passages import (
+    answer_together,
+    fuse_ranks,
+    likely,
+    order,
+    rank_passages,
+    read_closely,
+)
 from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
 from citeproof.tools.questions.sources import select_source
 from citeproof.types import Passage
 
 __all__ = ["AnswerabilityVerifier"]
 
-_SMOOTHING = 3
-"""Values from 2 to 8 make no difference (benchmarks/results/manual_questions.md)."""
 _DOUBT = 0.25, 0.8
 """Range of the best passage's score in which the language model is asked too."""
 _BLEND = (0.5, 0.5)
@@ -35,6 +40,13 @@ _TRIED = 0.75
 Of 24 questions on PDF files in other words than the document's, four lie between, and three of them
 get the right answer. Of 28 trick questions of SQuAD 2.0, six do: three get a flagged claim, two a
 proved one beside the question, and one a proved one that is false."""
+_READ_AGAIN = 10
+"""Number of passages that the second look reads; the judge is asked about the first few."""
+_JUDGED = 3
+_LIKELY, _SURE = 0.75, 0.9
+"""From the first probability of the judge on, the writer tries after a second look; from the second
+on, the answer does not say that it is not sure. The embedded judge is never that sure."""
+_GUESS_TOKENS = 64
 UNSURE = "It is not sure that the passages answer the question."
 
 
@@ -47,7 +59,9 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
     """Decides whether passages answer the question, and puts the best ones first in the memory.
 
     Without a retriever, it reads only the memory. If the score of the best passage leaves the
-    decision in doubt, it also asks the language model, if there is one.
+    decision in doubt, it also asks the language model, if there is one. If no passage answers, it
+    looks again: it searches for an answer that the language model guesses, and asks that model
+    about the best passages.
     """
 
     answerability: Entailment | None = None
@@ -56,6 +70,8 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
     candidates: int = 20
     """Number of passages to find and score; the best become the memory."""
     check_answer: bool = True
+    look_again: bool = True
+    """Whether to search for a guessed answer, and to ask the language model, if none answers."""
 
     async def __call__(self, state: AnswerabilityState) -> Update:
         """Choose the memory from the candidates, and decide whether it may answer the question.
@@ -78,33 +94,26 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
     async def _look_over(
         self, state: AnswerabilityState, memory: list[Passage], model: Entailment
     ) -> Update:
-        question, limit = state["question"], model.threshold
-        parts = question_parts(question)
-        source, found = select_source(state, self.retriever), list[Passage]()
+        question, found = state["question"], list[Passage]()
+        source = select_source(state, self.retriever)
         if source is not None:
             [found] = await self.search(source, [question], self.candidates)
         read = append_new(memory, found)
-        by_part = await score_answers(model, parts, [passage.premise for passage in read])
-        best = [read[place] for place in _rank(by_part)][: len(memory)]
+        premises = [passage.premise for passage in read]
+        by_part = await score_answers(model, question_parts(question), premises)
+        best = [read[place] for place in rank_passages(by_part)]
+        judge = _Judge(self, question)
+        answerable, doubt = await _look(question, read, by_part, len(memory), model, judge)
+        if not answerable and self.look_again and not self.llm.absent:
+            guessed = list[Passage]()
+            if source is not None and (guess := await self._guess(question)):
+                [guessed] = await self.search(source, [guess], self.candidates)
+            again = _fuse(read, guessed, likely(read, by_part))[:_READ_AGAIN]
+            again, answerable, doubt = await _look_again(question, again, model, judge)
+            best = append_new(again, best)
+        best = best[: len(memory)]
         if fresh := tuple(passage for passage in best if passage not in memory):
             emit(PassagesRetrieved(passages=fresh))
-        scores = list(map(max, zip(*by_part, strict=True)))
-        likeliest = _order(scores)[0]
-        scores[likeliest] = await _read_closely(model, parts, read[likeliest])
-        # The embedded judge finds no answer to a yes/no question unless a passage says "yes".
-        for_judge = len(by_part) == 1 and not asks_yes_or_no(question)
-        doubt = ""
-        doubtful = for_judge and _DOUBT[0] <= max(scores) <= _DOUBT[1]
-        if doubtful and (judged := await self._judge(question, read[likeliest])) is not None:
-            score = blend_odds((max(scores), judged), _BLEND)
-            answerable = score >= _TRIED * limit
-            doubt = UNSURE if answerable and score < limit else ""
-        else:
-            answerable = (
-                max(scores[: len(memory)]) >= limit
-                or max(scores) >= halfway(limit)
-                or await _answer_together(model, parts, [read[n] for n in _order(scores)[:3]])
-            )
         return {
             "answerable": answerable,
             "doubt": doubt,
@@ -112,7 +121,18 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
             "long_term": [passage.id for passage in best],
         }
 
-    async def _judge(self, question: str, passage: Passage) -> float | None:
+    async def _guess(self, question: str) -> str:
+        """A guessed answer to search for (HyDE, Gao et al. 2023); empty if the model gives none.
+
+        Passages are closer to an answer than to its question.
+        """
+        task = fill(self.template("answerability_verifier_guess"), question=question)
+        reply = await self.llm.text(
+            self.compose_prompt(question, {}, task), max_tokens=_GUESS_TOKENS
+        )
+        return " ".join(strip_marks(reply).split())
+
+    async def judge(self, question: str, passage: Passage) -> float | None:
         """The language model's probability that a passage answers; None if it gives none.
 
         The writer's prompt mostly begins with it too, so the server processes it once.
@@ -128,46 +148,67 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
             return None
 
 
-async def _read_closely(model: Entailment, parts: Sequence[str], passage: Passage) -> float:
-    """The score of a passage, where its likeliest sentence counts as much as the whole.
+@dataclass
+class _Judge:
+    """The language model's probabilities that passages answer; asks about each only once."""
 
-    In a passage about many things, such as a page of a manual, the relevant one is lost among the
-    others: "A full battery lasts 14 hours at 4 °C, and 9 hours at -10 °C" answers a question about
-    the cold with 0.54, the page that contains it with 0.16.
+    verifier: AnswerabilityVerifier
+    question: str
+    asked: dict[str, float | None] = field(default_factory=dict)
+
+    async def __call__(self, passage: Passage) -> float | None:
+        if passage.id not in self.asked:
+            self.asked[passage.id] = await self.verifier.judge(self.question, passage)
+        return self.asked[passage.id]
+
+
+async def _look(
+    question: str,
+    read: Sequence[Passage],
+    by_part: Sequence[Sequence[float]],
+    remembered: int,
+    model: Entailment,
+    judge: _Judge,
+) -> tuple[bool, str]:
+    """Whether the passages answer, of which the first `remembered` are the memory; the doubt.
+
+    The embedded judge finds no answer to a yes/no question unless a passage says "yes".
     """
-    by_part = await score_answers(CloseReader(model), parts, [passage.premise])
-    return max(score for [score] in by_part)
+    parts, limit = question_parts(question), model.threshold
+    scores = list(map(max, zip(*by_part, strict=True)))
+    likeliest = order(scores)[0]
+    scores[likeliest] = await read_closely(model, parts, read[likeliest])
+    for_judge = len(parts) == 1 and not asks_yes_or_no(question)
+    doubtful = for_judge and _DOUBT[0] <= max(scores) <= _DOUBT[1]
+    if doubtful and (judged := await judge(read[likeliest])) is not None:
+        score = blend_odds((max(scores), judged), _BLEND)
+        answerable = score >= _TRIED * limit
+        return answerable, UNSURE if answerable and score < limit else ""
+    return (
+        max(scores[:remembered]) >= limit
+        or max(scores) >= halfway(limit)
+        or await answer_together(model, parts, [read[n] for n in order(scores)[:3]])
+    ), ""
 
 
-async def _answer_together(
-    model: Entailment, parts: Sequence[str], passages: Sequence[Passage]
-) -> bool:
-    """Whether two of the passages together answer the question.
+async def _look_again(
+    question: str, read: list[Passage], model: Entailment, judge: _Judge
+) -> tuple[list[Passage], bool, str]:
+    """The passages, likeliest first; whether one surely answers, or may by the judge; the doubt.
 
-    Some questions need two: of 53 HotpotQA questions, 31 are answered by one of five retrieved
-    passages, and 36 if pairs count too; of 47 MuSiQue questions, 10 and 18. Of 60 unanswerable
-    questions of SQuAD 2.0, 25 count as answered either way.
+    In other words than the documents', the model recognizes few answers, the judge more.
     """
-    texts = [premise(some) for some in combinations(passages, 2)]
-    scores = [score for row in await score_answers(model, parts, texts) for score in row]
-    # Among several pairs, some seem to answer by chance.
-    return max(scores, default=0.0) >= halfway(model.threshold)
+    premises = [passage.premise for passage in read]
+    by_part = await score_answers(model, question_parts(question), premises)
+    if max(map(max, by_part)) >= halfway(model.threshold):
+        return [read[place] for place in rank_passages(by_part)], True, ""
+    for passage in read[:_JUDGED]:
+        if (judged := await judge(passage) or 0.0) >= _LIKELY:
+            likeliest = sorted(read, key=lambda one: one is not passage)
+            return likeliest, True, "" if judged >= _SURE else UNSURE
+    return read, False, ""
 
 
-def _rank(by_part: Sequence[Sequence[float]]) -> list[int]:
-    """The places of passages, best first, by their order and their scores for each part.
-
-    The rankings are fused by reciprocal rank (Cormack et al. 2009), with a small constant, since
-    there are few passages and the rankings are best at their top.
-    """
-    rankings = [range(len(by_part[0])), *map(_order, by_part)]
-    fused = dict.fromkeys(rankings[0], 0.0)
-    for ranking in rankings:
-        for rank, place in enumerate(ranking):
-            fused[place] += 1 / (_SMOOTHING + rank)
-    return _order(list(fused.values()))
-
-
-def _order(scores: Sequence[float]) -> list[int]:
-    """The places of scores, highest first."""
-    return sorted(range(len(scores)), key=lambda place: -scores[place])
+def _fuse(*rankings: Sequence[Passage]) -> list[Passage]:
+    by_id = {passage.id: passage for passages in rankings for passage in passages}
+    return [by_id[one] for one in fuse_ranks([[p.id for p in passages] for passages in rankings])]

@@ -22,7 +22,7 @@ from citeproof.tools.documents.files import find
 _FIRST_LINE, _LINES = 1.0, 5.0
 """Seconds until the first line, and between lines, without a terminal."""
 _LEAST_SHARE = 0.02
-"""Share of the work from which its pace tells how long the rest takes; before, models are loading."""
+"""Share of the work from which its pace tells how long the rest takes; models load before."""
 
 
 class Standing:

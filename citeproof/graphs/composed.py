@@ -26,7 +26,13 @@ from citeproof.agents.retriever import Retriever
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.options import ComposedOptions
 from citeproof.graphs.proof import ENTRANCES, add_proof, enter_proof
-from citeproof.graphs.vtg import FALLBACK, VTGParameters, falls_back, writing_nodes
+from citeproof.graphs.vtg import (
+    FALLBACK,
+    VTGParameters,
+    falls_back,
+    writes_on,
+    writing_nodes,
+)
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.state import ComposedResult, ComposedState, QuestionInput, last_round
 from citeproof.tools.toolbox import Toolbox
@@ -95,7 +101,7 @@ def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
         {
             "retriever": Retriever(tools.retriever),
             "retrieval_stage": RetrievalStage(search),
-            **writing_nodes(tools),
+            **writing_nodes(tools, look_again=False),  # LLatrieval looks again
             "generation_demonstrator": Demonstrator(reflecting, bank, "generation", **prose),
             "assessment_demonstrator": Demonstrator(reflecting, bank, "assessment", **prose),
             "assessor": Assessor(tools.llm_for("assessor"), **prose),
@@ -198,12 +204,7 @@ def _after_claim_generator(asks: bool, state: ComposedState, parameters: Compose
 def _after_claim_acceptor(state: ComposedState, parameters: ComposedParameters) -> str:
     if state["given"]:
         return "claim_source"
-    sentences = len(state["claims"]) + len(state["dropped"])
-    return (
-        "claim_generator"
-        if sentences < parameters.max_claims
-        else _after_writing(state, parameters)
-    )
+    return "claim_generator" if writes_on(state, parameters) else _after_writing(state, parameters)
 
 
 def _after_writing(state: ComposedState, parameters: ComposedParameters) -> str:

@@ -47,7 +47,7 @@ class Step(NamedTuple):
     """Whether every run that skips the previous step takes this one."""
 
 
-def reading_steps(tools: Toolbox, *, searches: bool = True) -> list[Step]:
+def reading_steps(tools: Toolbox, *, searches: bool = True, look_again: bool = True) -> list[Step]:
     """Find passages and check whether they answer the question; the run ends if none does.
 
     With `searches=False`, only the documents that come with the question are read.
@@ -57,7 +57,12 @@ def reading_steps(tools: Toolbox, *, searches: bool = True) -> list[Step]:
         Step("retriever", Retriever(tools.retriever if searches else None)),
         Step(
             "answerability_verifier",
-            AnswerabilityVerifier(tools.llm_for("judge"), tools.retriever, tools.answerability),
+            AnswerabilityVerifier(
+                tools.llm_for("judge"),
+                tools.retriever,
+                tools.answerability,
+                look_again=look_again,
+            ),
             lambda _, parameters: asks and parameters.check_answer,
         ),
     ]

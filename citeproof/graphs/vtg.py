@@ -14,7 +14,7 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from citeproof.agents.answer_quoter import AnswerQuoter
-from citeproof.agents.answerability_verifier import AnswerabilityVerifier
+from citeproof.agents.answerability_verifier import UNSURE, AnswerabilityVerifier
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.base import Node
 from citeproof.agents.citation_generator import CitationGenerator
@@ -33,11 +33,15 @@ __all__ = [
     "VTGParameters",
     "build_vtg",
     "falls_back",
+    "writes_on",
     "writing_nodes",
 ]
 
 FALLBACK = "fallback_quoter"
 """The node that quotes if the writer finds nothing to write."""
+_IN_DOUBT = 2
+"""Most sentences if it is not sure that the passages answer: what comes later leaves the question,
+and six of them took 34 calls."""
 
 Graph: TypeAlias = CompiledStateGraph[VTGState, Any, QuestionInput, Result]
 
@@ -154,13 +158,14 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
     return builder.compile()
 
 
-def writing_nodes(tools: Toolbox) -> dict[str, Node]:
+def writing_nodes(tools: Toolbox, *, look_again: bool = True) -> dict[str, Node]:
     """The nodes between retrieval and proof, and the node that names the answer at the end."""
     return {
         "answerability_verifier": AnswerabilityVerifier(
             tools.llm_for("judge"),
             tools.retriever,
             tools.answerability,
+            look_again=look_again,
             fixed=("candidates",),  # the composed flow's parameter is LLatrieval's
         ),
         "answer_quoter": AnswerQuoter(tools.answerability),
@@ -205,10 +210,16 @@ def falls_back(asks: bool, state: VTGState, parameters: VTGParameters) -> bool:
     return not wrote and may_quote and not parameters.may_abstain
 
 
+def writes_on(state: VTGState, parameters: VTGParameters) -> bool:
+    """Whether the writer may write another sentence."""
+    most = parameters.max_claims
+    if state.get("doubt") == UNSURE:
+        most = min(most, _IN_DOUBT)
+    return len(state["claims"]) + len(state["dropped"]) < most
+
+
 def _after_claim_acceptor(state: VTGState, parameters: VTGParameters) -> str:
-    sentences = len(state["claims"]) + len(state["dropped"])
-    more = sentences < parameters.max_claims
-    return "claim_generator" if more else _finish(state, parameters)
+    return "claim_generator" if writes_on(state, parameters) else _finish(state, parameters)
 
 
 def _finish(state: VTGState, parameters: VTGParameters) -> str:

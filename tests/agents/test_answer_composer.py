@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import pytest
 
 from citeproof.agents.answer_composer import AnswerComposer
+from citeproof.agents.answerability_verifier import UNSURE
 from citeproof.errors import StoreError, VerifierOutageError
 from citeproof.runtime.events import AnswerReady, ClaimAccepted, ClaimRejected
 from citeproof.testing import TableEntailment
@@ -244,6 +245,18 @@ async def test_proved_claims_must_answer_the_question(
     answer = await composed(AnswerComposer(answerability=model, **knobs), claims=claims)
     assert (answer.status, answer.reason, answer.nearest) == (status, reason, ())
     assert len(answer.claims) == len(claims), "they are shown all the same"
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [(proved(LIT, 2), "partial"), (judged(claim(LIT, 2), "unsupported"), "not_found")],
+)
+async def test_where_the_judge_overruled_the_model_a_proved_claim_may_answer(
+    said: Claim, status: str
+) -> None:
+    answer = await composed(AnswerComposer(answerability=answering()), claims=[said], doubt=UNSURE)
+    assert answer.status == status
+    assert answer.reason.count(UNSURE) == 1
 
 
 async def test_a_part_of_the_question_that_nothing_answers_is_named() -> None:

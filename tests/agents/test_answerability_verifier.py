@@ -10,7 +10,7 @@ from citeproof import Passage
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.llm.model import no_llm
-from tests.agents.states import KEPT, A, B, C, D, state
+from tests.agents.states import BROKE, KEPT, A, B, C, D, state
 
 
 def node(score: dict[str, float], found: list[Passage] | None = None) -> Any:
@@ -102,9 +102,11 @@ async def test_each_part_of_a_question_brings_its_passage_into_the_memory() -> N
     [
         (0.4, 0.7, 1, True, False),
         (0.6, 0.3, 1, True, True),
-        (0.4, 0.3, 1, False, False),
+        (0.4, 0.3, 2, False, False),
         (0.6, 0.9, 1, True, False),
-        (0.1, 0.9, 0, False, False),
+        (0.1, 0.6, 2, False, False),
+        (0.1, 0.8, 1, True, True),
+        (0.1, 0.95, 1, True, False),
         (0.9, 0.1, 0, True, False),
     ],
 )
@@ -128,6 +130,49 @@ async def test_the_language_model_reads_the_passage_that_the_score_is_of() -> No
     assert [KEPT in str(call) for call in judge.calls] == [True]
 
 
+async def test_a_guessed_answer_finds_what_the_question_does_not() -> None:
+    """In other words than the documents', the model recognizes no answer, but the judge does."""
+    guess = "A storm broke the lamp."
+    prompts: list[str] = []
+
+    def reply(prompt: str) -> Any:
+        prompts.append(prompt)
+        if "one sentence" in prompt:
+            return guess
+        return Choice(Yes=0.8, No=0.2) if BROKE in prompt else Choice(Yes=0.5, No=0.5)
+
+    searched = {"Who built the tower?": [A, B, C], guess: [D, B]}
+    verifier = AnswerabilityVerifier(
+        ScriptedChatModel(reply),
+        ListRetriever(lambda query: searched[query]),
+        TableEntailment(lambda *_: 0.1),
+    )
+    update = await verifier(state())
+    assert (update["answerable"], bool(update["doubt"])) == (True, True)
+    assert update["long_term"] == ["d", "b"], "what the judge found goes first"
+    assert len(prompts) == 4, "the guess, and one passage after the other until one answers"
+
+
+async def test_what_surely_answers_a_guess_needs_no_judge() -> None:
+    judge = ScriptedChatModel(lambda _: "The storm.")
+    searched = {"Who built the tower?": [A, B]}
+    model = TableEntailment(lambda text, _: 0.9 if BROKE in text else 0.1)
+    verifier = AnswerabilityVerifier(
+        judge, ListRetriever(lambda query: searched.get(query, [D])), model
+    )
+    update = await verifier(state())
+    assert (update["answerable"], update["doubt"]) == (True, "")
+    assert "d" in update["long_term"]
+    assert len(judge.calls) == 1
+
+
+async def test_low_scores_leave_the_order_of_the_search() -> None:
+    """Scores below a fifth tell nothing about which of two passages answers."""
+    scores = {"Tower": 0.01, "Light": 0.02, "Storm": 0.15, "Keeper": 0.19}
+    update = await node(scores, [A, B, D, C])(state())
+    assert update["long_term"] == ["a", "b"]
+
+
 async def test_a_judge_that_says_neither_leaves_it_to_the_model() -> None:
     judge = ScriptedChatModel(lambda _: "Perhaps.", logprobs=False)
     verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: 0.6))
@@ -135,17 +180,17 @@ async def test_a_judge_that_says_neither_leaves_it_to_the_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "score", "answerable"),
+    ("question", "score", "answerable", "calls"),
     [
-        ("Did Ann Lee build it?", 0.6, True),
-        ("Did Ann Lee build it?", 0.4, False),
-        ("Who built it?", 0.4, False),
+        ("Did Ann Lee build it?", 0.6, True, 0),
+        ("Did Ann Lee build it?", 0.4, False, 2),
+        ("Who built it?", 0.4, False, 2),
     ],
 )
-async def test_a_yes_or_no_question_is_not_judged(
-    question: str, score: float, answerable: bool
+async def test_a_yes_or_no_question_is_judged_only_at_the_second_look(
+    question: str, score: float, answerable: bool, calls: int
 ) -> None:
     judge = ScriptedChatModel(lambda _: Choice(Yes=0.1, No=0.9))
     verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: score))
     assert (await verifier(state(question=question)))["answerable"] is answerable
-    assert bool(judge.calls) is question.startswith("Who")
+    assert len(judge.calls) == calls

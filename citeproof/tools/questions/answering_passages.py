@@ -1,0 +1,75 @@
+"""Which passages answer a question, and in which order they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TypeVar
+
+from citeproof.tools.entailment import Entailment, halfway, premise
+from citeproof.tools.entailment.close_reader import CloseReader
+from citeproof.tools.questions.answering import score_answers
+from citeproof.types import Passage
+
+T = TypeVar("T")
+
+_SMOOTHING = 3
+"""Values from 2 to 8 make no difference (benchmarks/results/manual_questions.md)."""
+_NOISE = 0.2
+"""Lower scores tell nothing about which of two passages answers. To questions in everyday words,
+right passages mostly score below 0.1 (benchmarks/results/everyday_words.md)."""
+
+
+async def read_closely(model: Entailment, parts: Sequence[str], passage: Passage) -> float:
+    """The score of a passage, where its likeliest sentence counts as much as the whole.
+
+    In a passage about many things, such as a page of a manual, the relevant one is lost among the
+    others: "A full battery lasts 14 hours at 4 °C, and 9 hours at -10 °C" answers a question about
+    the cold with 0.54, the page that contains it with 0.16.
+    """
+    by_part = await score_answers(CloseReader(model), parts, [passage.premise])
+    return max(score for [score] in by_part)
+
+
+async def answer_together(
+    model: Entailment, parts: Sequence[str], passages: Sequence[Passage]
+) -> bool:
+    """Whether two of the passages together answer the question.
+
+    Some questions need two: of 53 HotpotQA questions, 31 are answered by one of five retrieved
+    passages, and 36 if pairs count too; of 47 MuSiQue questions, 10 and 18. Of 60 unanswerable
+    questions of SQuAD 2.0, 25 count as answered either way.
+    """
+    texts = [premise(some) for some in combinations(passages, 2)]
+    scores = [score for row in await score_answers(model, parts, texts) for score in row]
+    # Among several pairs, some seem to answer by chance.
+    return max(scores, default=0.0) >= halfway(model.threshold)
+
+
+def rank_passages(by_part: Sequence[Sequence[float]]) -> list[int]:
+    """The places of passages, best first, by their order and their scores for each part."""
+    floored = ([max(score, _NOISE) for score in row] for row in by_part)
+    return fuse_ranks([range(len(by_part[0])), *map(order, floored)])
+
+
+def likely(passages: Sequence[Passage], by_part: Sequence[Sequence[float]]) -> list[Passage]:
+    """The passages whose scores tell something, highest first."""
+    scores = list(map(max, zip(*by_part, strict=True)))
+    return [passages[place] for place in order(scores) if scores[place] >= _NOISE]
+
+
+def fuse_ranks(rankings: Sequence[Sequence[T]]) -> list[T]:
+    """Fuse rankings by reciprocal rank (Cormack et al. 2009).
+
+    The constant is small, since there are few passages and the rankings are best at their top.
+    """
+    fused: dict[T, float] = {}
+    for ranking in rankings:
+        for rank, one in enumerate(ranking):
+            fused[one] = fused.get(one, 0.0) + 1 / (_SMOOTHING + rank)
+    return sorted(fused, key=lambda one: -fused[one])
+
+
+def order(scores: Sequence[float]) -> list[int]:
+    """The places of scores, highest first."""
+    return sorted(range(len(scores)), key=lambda place: -scores[place])
