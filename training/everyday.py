@@ -1,0 +1,110 @@
+"""Makes pairs of a text and a question in everyday words, which its documents do not use.
+
+"How old a reader should I picture?" is answered by "Most lay summaries are written for a high
+school-age child's level of understanding." Only a model that knows both wordings sees it. Each
+question is asked of the passage with its evidence, of the evidence alone, and of the passages that
+a search finds for it. Questions without an answer have only the latter.
+
+    python -m training.everyday --questions QUESTIONS --documents DOCUMENTS --out SETS/everyday
+
+`QUESTIONS` has a file of JSON lines for each folder of `DOCUMENTS`: `question`, and `file` and
+`evidence`, its verbatim text in that file, or null for both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+import typer
+
+from citeproof.settings import Settings
+from citeproof.tools.citations.marks import content
+from citeproof.tools.citations.quotes import quotes_in
+from citeproof.tools.documents.files import load, parse
+from citeproof.tools.documents.passages import cut
+from citeproof.tools.retrieval import from_passages, retrieve_many
+from citeproof.tools.retrieval.remote_embeddings import open_embedder
+from citeproof.types import Passage
+from training.rows import Row, answer_row, lines, show, write
+
+_FOUND = 20
+"""Number of passages to find for a question, of which some are taken as negatives."""
+_NEGATIVES = 5
+_HOLDS = 0.6
+"""A passage with this share of the evidence's content words, or with this share of its own among
+them, holds it."""
+_MAY_HOLD = 0.4
+"""A passage with this share may answer too; it is no negative."""
+_TITLED = 0.7
+
+
+def pairs(
+    asked: Sequence[dict[str, Any]],
+    passages: Sequence[Passage],
+    found: Sequence[Sequence[Passage]],
+    rng: Random,
+) -> Iterator[Row]:
+    """Pairs of the questions on one folder.
+
+    Args:
+        asked: Rows with `question`, `file` and `evidence`.
+        passages: All passages of the folder.
+        found: For each question, the passages that a search finds, the best first.
+        rng: Source of chance.
+    """
+    for row, near in zip(asked, found, strict=True):
+        question, evidence = row["question"], row["evidence"] or ""
+        gold = [p for p in passages if p.source.endswith(row["file"] or "\0")]
+        gold = [p for p in gold if _overlap(evidence, p.text) >= _HOLDS]
+        for passage in sorted(gold, key=lambda p: -_overlap(evidence, p.text))[:1]:
+            yield answer_row(passage.premise, question, True, "everyday/passage")
+            if len(evidence.split()) > 5:
+                said = show(passage.title, " ".join(evidence.split()), rng, _TITLED)
+                yield answer_row(said, question, True, "everyday/evidence")
+        if evidence and not gold:
+            continue
+        others = [p for p in near if not evidence or _overlap(evidence, p.text) < _MAY_HOLD]
+        # The nearest, and some from further down.
+        chosen = [*others[:3], *rng.sample(others[3:], min(_NEGATIVES - 3, len(others[3:])))]
+        for passage in chosen:
+            yield answer_row(passage.premise, question, False, "everyday/near")
+        said_near = [quote for p in others[:2] for quote in quotes_in(p) if quote.is_statement]
+        for quote in rng.sample(said_near, min(1, len(said_near))):
+            yield answer_row(quote.premise, question, False, "everyday/near sentence")
+
+
+def _overlap(evidence: str, text: str) -> float:
+    """Share of the shorter text's content words that the other has."""
+    left, right = content(evidence), content(text)
+    return len(left & right) / max(1, min(len(left), len(right)))
+
+
+def read_folder(folder: Path) -> list[Passage]:
+    """The passages of all documents of a folder, as the index cuts them."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [passage for path in files for passage in cut(parse(load(path), path))]
+
+
+def build(
+    questions: Annotated[Path, typer.Option(help="Folder with NAME.jsonl for each source.")],
+    documents: Annotated[Path, typer.Option(help="Folder with the documents of each in NAME/.")],
+    out: Annotated[Path, typer.Option(help="Folder to write one set for each source to.")],
+) -> None:
+    """Write the pairs of each source."""
+    out.mkdir(parents=True, exist_ok=True)
+    embedder = open_embedder(Settings())
+    for file in sorted(questions.glob("*.jsonl")):
+        asked, passages = lines(file), read_folder(documents / file.stem)
+        texts = [row["question"] for row in asked]
+        found = asyncio.run(retrieve_many(from_passages(passages, embedder), texts, _FOUND))
+        rows = pairs(asked, passages, found, Random(f"71 {file.stem}"))
+        count = write(out / f"everyday_{file.stem}.jsonl", dict.fromkeys(rows))
+        typer.echo(f"everyday_{file.stem}: {count}")
+
+
+if __name__ == "__main__":
+    typer.run(build)
