@@ -24,12 +24,12 @@ import typer
 from citeproof.settings import Settings
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import quotes_in
-from citeproof.tools.documents.files import load, parse
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.retrieval import from_passages, retrieve_many
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.types import Passage
 from training.rows import Row, answer_row, lines, show, write
+from training.sections import read_guides
 
 _FOUND = 20
 """Number of passages to find for a question, of which some are taken as negatives."""
@@ -85,8 +85,7 @@ def _overlap(evidence: str, text: str) -> float:
 
 def read_folder(folder: Path) -> list[Passage]:
     """The passages of all documents of a folder, as the index cuts them."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [passage for path in files for passage in cut(parse(load(path), path))]
+    return [passage for document in read_guides(folder) for passage in cut(document)]
 
 
 def build(

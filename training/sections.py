@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 from citeproof.errors import DocumentError
+from citeproof.tools.documents.base import Document
 from citeproof.tools.documents.files import parse
 from citeproof.tools.sentences import split
 from training.instructions import ask
@@ -38,23 +40,29 @@ class Section:
 
 def sections(folder: Path) -> Iterator[Section]:
     """The sections of all files of a source whose headings can be asked for."""
-    for path in sorted(folder.rglob("*")):
-        if path.suffix not in _SUFFIXES or "/release" in f"/{path.relative_to(folder)}":
+    for document in read_guides(folder):
+        if "/release" in f"/{Path(document.source).relative_to(folder)}":
             continue  # The headings of release notes instruct nobody.
-        data = path.read_bytes()
-        if path.suffix == ".page":
-            data = _markdown(data)
-        known = path if path.suffix == ".rst" else path.with_suffix(".md")
-        try:
-            document = parse(data, known)
-        except DocumentError:
-            continue  # A file without text, such as an index.
         for part in document.parts:
             heading = part.headings[-1] if part.headings else part.title
             question, act = ask(heading)
             text = clean(part.text[part.body : part.end])
             if (question or act) and len(text.split()) >= 12:
                 yield Section(folder.name, part.title, heading, text, question, act)
+
+
+def read_guides(folder: Path) -> Iterator[Document]:
+    """The documents of a source, in the order of their paths."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix not in _SUFFIXES:
+            continue
+        data = path.read_bytes()
+        if path.suffix == ".page":
+            data = _markdown(data)
+        known = path if path.suffix == ".rst" else path.with_suffix(".md")
+        # A file without text, such as an index, is left out.
+        with suppress(DocumentError):
+            yield replace(parse(data, known), source=str(path))
 
 
 def shorten(text: str) -> str:
