@@ -173,6 +173,8 @@ SUBJECTS: dict[str, Subject] = {
         draw=lambda p: {**draw("vanilla", p), "search": draw("llatrieval", p)},
     ),
 }
+LOOKS = 5
+"""Most calls of the answerability verifier: a judgement, a guess, and three judgements more."""
 BANK: Bank
 
 
@@ -263,7 +265,7 @@ async def one_run(name: str, seed: str) -> None:
         failure, result = error, {}
     calls = sum(chaos.calls.values())
     attempts = chaos.retries + 1
-    most = subject.calls(parameters)
+    most = subject.calls(parameters) + LOOKS
     if "draft" in parameters and "max_trials" in parameters:
         fed = sum(isinstance(e, ClaimDrafted) and e.trial == 1 for e in events)
         most += proof_calls(parameters, fed)
@@ -278,7 +280,7 @@ async def one_run(name: str, seed: str) -> None:
     if subject.build:
         # The graph inside keeps to the budget that it was built with, which is none here.
         limit = budget["max_calls"] or math.inf
-        assert calls <= max(limit, inside_calls(parameters) * attempts)
+        assert calls <= max(limit, (inside_calls(parameters) + LOOKS) * attempts)
     else:
         # Of calls that are made at once, those that another one's end has cancelled count as well.
         at_once = subject.over(parameters) if answer.reason else 0
