@@ -75,7 +75,7 @@ def test_what_no_document_says_is_not_passed_off_as_proved(tools: Toolbox) -> No
 def test_what_no_document_says_is_not_found(tools: Toolbox) -> None:
     answer = ask(tools, "Who invented the telephone?")
     assert (answer.status, answer.claims) == ("not_found", ())
-    assert answer.usage.llm_calls <= 1, "the judge's at most: nothing is written"
+    assert answer.usage.llm_calls <= 5, "two looks, and nothing is written"
     assert answer.nearest
     assert all(near.sentence in near.passage.text for near in answer.nearest)
 
