@@ -1,7 +1,7 @@
 """Measures what becomes of questions in everyday words before anything is written.
 
     citeproof index DOCUMENTS --store STORE
-    python benchmarks/everyday_words.py STORE everyday_words/handbook.jsonl [...] [--once]
+    python benchmarks/everyday_words.py STORE QUESTIONS.jsonl [...] [--once]
 
 For each question: does the memory hold a passage with the evidence, and does the answerability
 verifier let the writer try? `--once` leaves out its second look, and the language model with it.
@@ -25,11 +25,11 @@ from common import read_lines, table, write
 from citeproof import Passage, Toolbox
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.settings import ChromaSettings, Settings
-from citeproof.tools.citations.marks import content
+from training.everyday import overlap
 
 FIRST = 5
 HOLDS = 0.5
-"""Share of the content words of the shorter of evidence and passage that the other must have."""
+"""Least overlap of a passage with the evidence that it has."""
 
 
 def main() -> None:
@@ -52,8 +52,12 @@ async def measure(tools: Toolbox, asked: Sequence[dict[str, Any]]) -> list[str]:
         began, has_answer = time.perf_counter(), row["evidence"] is not None
         [found] = await verifier.search(verifier.retriever, [row["question"]], FIRST)
         known = [passage.id for passage in found]
-        state: Any = {"question": row["question"], "passages": found, "long_term": known}
-        state["short_term"] = []
+        state: Any = {
+            "question": row["question"],
+            "passages": found,
+            "long_term": known,
+            "short_term": [],
+        }
         update: Any = await verifier(state)
         by_id = {passage.id: passage for passage in update["passages"]}
         searched = any(holds(passage, row) for passage in found)
@@ -81,8 +85,7 @@ def holds(passage: Passage, row: dict[str, Any]) -> bool:
     """Whether a passage of the right document has the evidence."""
     if row["evidence"] is None or not passage.source.endswith(row["file"]):
         return False
-    left, right = content(row["evidence"]), content(passage.text)
-    return len(left & right) >= HOLDS * max(1, min(len(left), len(right)))
+    return overlap(row["evidence"], passage.text) >= HOLDS
 
 
 if __name__ == "__main__":

@@ -29,16 +29,15 @@ from citeproof.tools.retrieval import from_passages, retrieve_many
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.types import Passage
 from training.rows import Row, answer_row, lines, show, write
-from training.sections import read_guides
+from training.sections import clean, read_guides
 
 _FOUND = 20
 """Number of passages to find for a question, of which some are taken as negatives."""
 _NEGATIVES = 5
 _HOLDS = 0.6
-"""A passage with this share of the evidence's content words, or with this share of its own among
-them, holds it."""
+"""A passage with this `overlap` with the evidence answers."""
 _MAY_HOLD = 0.4
-"""A passage with this share may answer too; it is no negative."""
+"""A passage with this `overlap` may answer too, so it is no negative."""
 _TITLED = 0.7
 
 
@@ -57,17 +56,17 @@ def pairs(
         rng: Source of chance.
     """
     for row, near in zip(asked, found, strict=True):
-        question, evidence = row["question"], row["evidence"] or ""
+        question, evidence = row["question"], clean(row["evidence"] or "")
         gold = [p for p in passages if p.source.endswith(row["file"] or "\0")]
-        gold = [p for p in gold if _overlap(evidence, p.text) >= _HOLDS]
-        for passage in sorted(gold, key=lambda p: -_overlap(evidence, p.text))[:1]:
+        gold = [p for p in gold if overlap(evidence, p.text) >= _HOLDS]
+        for passage in sorted(gold, key=lambda p: -overlap(evidence, p.text))[:1]:
             yield answer_row(passage.premise, question, True, "everyday/passage")
             if len(evidence.split()) > 5:
                 said = show(passage.title, " ".join(evidence.split()), rng, _TITLED)
                 yield answer_row(said, question, True, "everyday/evidence")
         if evidence and not gold:
             continue
-        others = [p for p in near if not evidence or _overlap(evidence, p.text) < _MAY_HOLD]
+        others = [p for p in near if not evidence or overlap(evidence, p.text) < _MAY_HOLD]
         # The nearest, and some from further down.
         chosen = [*others[:3], *rng.sample(others[3:], min(_NEGATIVES - 3, len(others[3:])))]
         for passage in chosen:
@@ -77,15 +76,22 @@ def pairs(
             yield answer_row(quote.premise, question, False, "everyday/near sentence")
 
 
-def _overlap(evidence: str, text: str) -> float:
+def overlap(one: str, other: str) -> float:
     """Share of the shorter text's content words that the other has."""
-    left, right = content(evidence), content(text)
+    left, right = content(one), content(other)
     return len(left & right) / max(1, min(len(left), len(right)))
 
 
 def read_folder(folder: Path) -> list[Passage]:
-    """The passages of all documents of a folder, as the index cuts them."""
-    return [passage for document in read_guides(folder) for passage in cut(document)]
+    """The passages of all documents of a folder, as the index cuts them.
+
+    Raises:
+        ValueError: There are none.
+    """
+    passages = [passage for document in read_guides(folder) for passage in cut(document)]
+    if not passages:
+        raise ValueError(f"{folder} has no documents")
+    return passages
 
 
 def build(

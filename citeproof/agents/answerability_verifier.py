@@ -14,14 +14,14 @@ from citeproof.state import MemoryState, SourceState, Update, append_new, memory
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.tools.entailment import Entailment, halfway
 from citeproof.tools.entailment.base import blend_odds
-from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.answering_passages import (
     answer_together,
     fuse_ranks,
-    likely,
     order,
+    pick_likely,
     rank_passages,
     read_closely,
+    score_passages,
 )
 from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
 from citeproof.tools.questions.sources import select_source
@@ -96,21 +96,22 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
         self, state: AnswerabilityState, memory: list[Passage], model: Entailment
     ) -> Update:
         question, found = state["question"], list[Passage]()
+        parts = question_parts(question)
         source = select_source(state, self.retriever)
         if source is not None:
             [found] = await self.search(source, [question], self.candidates)
         read = append_new(memory, found)
-        premises = [passage.premise for passage in read]
-        by_part = await score_answers(model, question_parts(question), premises)
+        by_part = await score_passages(model, parts, read)
         best = [read[place] for place in rank_passages(by_part)]
+        scores = list(map(max, zip(*by_part, strict=True)))
         judge = _Judge(self, question)
-        answerable, doubt = await _look(question, read, by_part, len(memory), model, judge)
+        answerable, doubt = await _look(parts, read, scores, len(memory), model, judge)
         if not answerable and self.look_again and not self.llm.absent:
             guessed = list[Passage]()
             if source is not None and (guess := await self._guess(question)):
                 [guessed] = await self.search(source, [guess], self.candidates)
-            again = _fuse(read, guessed, likely(read, by_part))[:_READ_AGAIN]
-            again, answerable, doubt = await _look_again(question, again, model, judge)
+            again = _fuse(read, guessed, pick_likely(read, scores))[:_READ_AGAIN]
+            again, answerable, doubt = await _look_again(parts, again, model, judge)
             best = append_new(again, best)
         best = best[: len(memory)]
         if fresh := tuple(passage for passage in best if passage not in memory):
@@ -164,9 +165,9 @@ class _Judge:
 
 
 async def _look(
-    question: str,
+    parts: Sequence[str],
     read: Sequence[Passage],
-    by_part: Sequence[Sequence[float]],
+    scores: Sequence[float],
     remembered: int,
     model: Entailment,
     judge: _Judge,
@@ -175,11 +176,10 @@ async def _look(
 
     The embedded judge finds no answer to a yes/no question unless a passage says "yes".
     """
-    parts, limit = question_parts(question), model.threshold
-    scores = list(map(max, zip(*by_part, strict=True)))
-    likeliest = order(scores)[0]
-    scores[likeliest] = await read_closely(model, parts, read[likeliest])
-    for_judge = len(parts) == 1 and not asks_yes_or_no(question)
+    limit, likeliest = model.threshold, order(scores)[0]
+    close = await read_closely(model, parts, read[likeliest])
+    scores = [*scores[:likeliest], close, *scores[likeliest + 1 :]]
+    for_judge = len(parts) == 1 and not asks_yes_or_no(judge.question)
     doubtful = for_judge and _DOUBT[0] <= max(scores) <= _DOUBT[1]
     if doubtful and (judged := await judge(read[likeliest])) is not None:
         score = blend_odds((max(scores), judged), _BLEND)
@@ -193,14 +193,13 @@ async def _look(
 
 
 async def _look_again(
-    question: str, read: list[Passage], model: Entailment, judge: _Judge
+    parts: Sequence[str], read: list[Passage], model: Entailment, judge: _Judge
 ) -> tuple[list[Passage], bool, str]:
     """The passages, likeliest first; whether one surely answers, or may by the judge; the doubt.
 
     In other words than the documents', the model recognizes few answers, the judge more.
     """
-    premises = [passage.premise for passage in read]
-    by_part = await score_answers(model, question_parts(question), premises)
+    by_part = await score_passages(model, parts, read)
     if max(map(max, by_part)) >= halfway(model.threshold):
         return [read[place] for place in rank_passages(by_part)], True, ""
     for passage in read[:_JUDGED]:

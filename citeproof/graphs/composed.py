@@ -30,7 +30,7 @@ from citeproof.graphs.vtg import (
     FALLBACK,
     VTGParameters,
     falls_back,
-    writes_on,
+    may_write_more,
     writing_nodes,
 )
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
@@ -204,7 +204,11 @@ def _after_claim_generator(asks: bool, state: ComposedState, parameters: Compose
 def _after_claim_acceptor(state: ComposedState, parameters: ComposedParameters) -> str:
     if state["given"]:
         return "claim_source"
-    return "claim_generator" if writes_on(state, parameters) else _after_writing(state, parameters)
+    return (
+        "claim_generator"
+        if may_write_more(state, parameters)
+        else _after_writing(state, parameters)
+    )
 
 
 def _after_writing(state: ComposedState, parameters: ComposedParameters) -> str:

@@ -41,7 +41,7 @@ def build_verbatim(tools: Toolbox, **options: Unpack[VerbatimOptions]) -> Graph:
     and errors, see `build_vtg`; the parameters are fields of `VerbatimParameters`.
     """
     steps = [
-        # What only the language model finds, no sentence answers surely enough to be quoted.
+        # A passage that only the language model accepts has no sentence sure enough to quote.
         *reading_steps(tools, look_again=False),
         Step("sentence_selector", SentenceSelector(tools.answerability)),
         Step("quote_verifier", QuoteVerifier()),

@@ -33,7 +33,7 @@ __all__ = [
     "VTGParameters",
     "build_vtg",
     "falls_back",
-    "writes_on",
+    "may_write_more",
     "writing_nodes",
 ]
 
@@ -54,8 +54,9 @@ class VTGParameters(ProofParameters):
     ranked: bool = False
     """True takes the first k of the documents that come with a question, in their order."""
     max_claims: int = Field(default=6, ge=1, le=UNLIMITED)
-    """Maximum number of sentences, including dropped claims. 100 means no limit: the prompt does
-    not mention it (Algorithm 1, line 5), and only a writer that repeats itself reaches it."""
+    """Maximum number of sentences, including dropped claims; two if it is not sure that the
+    passages answer. 100 means no limit: the prompt does not mention it (Algorithm 1, line 5), and
+    only a writer that repeats itself reaches it."""
     claim_tokens: int = Field(default=96, ge=16, le=1000)
     """Maximum length of a claim, in tokens."""
     may_abstain: bool = False
@@ -210,7 +211,7 @@ def falls_back(asks: bool, state: VTGState, parameters: VTGParameters) -> bool:
     return not wrote and may_quote and not parameters.may_abstain
 
 
-def writes_on(state: VTGState, parameters: VTGParameters) -> bool:
+def may_write_more(state: VTGState, parameters: VTGParameters) -> bool:
     """Whether the writer may write another sentence."""
     most = parameters.max_claims
     if state.get("doubt") == UNSURE:
@@ -219,7 +220,7 @@ def writes_on(state: VTGState, parameters: VTGParameters) -> bool:
 
 
 def _after_claim_acceptor(state: VTGState, parameters: VTGParameters) -> str:
-    return "claim_generator" if writes_on(state, parameters) else _finish(state, parameters)
+    return "claim_generator" if may_write_more(state, parameters) else _finish(state, parameters)
 
 
 def _finish(state: VTGState, parameters: VTGParameters) -> str:

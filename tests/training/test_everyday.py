@@ -3,6 +3,8 @@
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from citeproof import Passage
 from training.everyday import pairs, read_folder
 
@@ -43,3 +45,8 @@ def test_a_folder_is_cut_as_the_index_cuts_it(tmp_path: Path) -> None:
     [passage] = read_folder(tmp_path)
     assert (passage.text, passage.title) == ("The lamp has one socket.", "Lamp")
     assert passage.source.endswith("a.md")
+
+
+def test_a_folder_without_documents_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="has no documents"):
+        read_folder(tmp_path)

@@ -20,6 +20,13 @@ _NOISE = 0.2
 right passages mostly score below 0.1 (benchmarks/results/everyday_words.md)."""
 
 
+async def score_passages(
+    model: Entailment, parts: Sequence[str], passages: Sequence[Passage]
+) -> list[list[float]]:
+    """Return, for each part, the probability that each passage answers it; one batch."""
+    return await score_answers(model, parts, [passage.premise for passage in passages])
+
+
 async def read_closely(model: Entailment, parts: Sequence[str], passage: Passage) -> float:
     """The score of a passage, where its likeliest sentence counts as much as the whole.
 
@@ -27,7 +34,7 @@ async def read_closely(model: Entailment, parts: Sequence[str], passage: Passage
     others: "A full battery lasts 14 hours at 4 °C, and 9 hours at -10 °C" answers a question about
     the cold with 0.54, the page that contains it with 0.16.
     """
-    by_part = await score_answers(CloseReader(model), parts, [passage.premise])
+    by_part = await score_passages(CloseReader(model), parts, [passage])
     return max(score for [score] in by_part)
 
 
@@ -52,9 +59,8 @@ def rank_passages(by_part: Sequence[Sequence[float]]) -> list[int]:
     return fuse_ranks([range(len(by_part[0])), *map(order, floored)])
 
 
-def likely(passages: Sequence[Passage], by_part: Sequence[Sequence[float]]) -> list[Passage]:
+def pick_likely(passages: Sequence[Passage], scores: Sequence[float]) -> list[Passage]:
     """The passages whose scores tell something, highest first."""
-    scores = list(map(max, zip(*by_part, strict=True)))
     return [passages[place] for place in order(scores) if scores[place] >= _NOISE]
 
 
