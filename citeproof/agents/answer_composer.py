@@ -133,9 +133,9 @@ class AnswerComposer(Node):
             return None
         if all(answered.proved):
             return None
-        if any(answered.failed):
-            return "partial", "The claim that answers the question could not be proved."
-        if not any(answered.proved):
+        told = list(zip(parts, answered.proved, answered.failed, strict=True))
+        unproved = any(failed and not proved for _, proved, failed in told)
+        if not unproved and not any(answered.proved):
             if any(answered.likely):
                 return "partial", "It is not sure that this answers the question."
             if all(claim.verdict.failed for claim in claims):
@@ -143,8 +143,10 @@ class AnswerComposer(Node):
             if state.get("doubt") == UNSURE:
                 return "partial", ""
             return "not_found", "No claim answers the question; this is what the passages say."
-        missing = " ".join(p for p, done in zip(parts, answered.proved, strict=True) if not done)
-        return "partial", f"Not answered: {missing}"
+        reasons = ["The claim that answers the question could not be proved."] if unproved else []
+        if missing := " ".join(part for part, proved, failed in told if not (proved or failed)):
+            reasons.append(f"Not answered: {missing}")
+        return "partial", " ".join(reasons)
 
     async def _quote_nearest(self, state: EndState, is_draft: bool) -> tuple[QuotedPassage, ...]:
         """The nearest passages; a model finds their sentences only if somebody will read them.
@@ -197,11 +199,12 @@ class AnswerComposer(Node):
             reasons.append("No answer was requested.")
         elif not claims:
             reasons.append(self._silence(state, dropped))
-        elif unchecked and not self.agreement:
-            some = "The" if unchecked == len(claims) else f"{unchecked} of {len(claims)}"
-            reasons.append(f"{some} claims were not checked.")
-        elif unproved := sum(claim.verdict.failed for claim in claims):
-            reasons.append(f"{unproved} of {len(claims)} claims could not be proved.")
+        else:
+            if unchecked and not self.agreement:
+                some = "The" if unchecked == len(claims) else f"{unchecked} of {len(claims)}"
+                reasons.append(f"{some} claims were not checked.")
+            if unproved := sum(claim.verdict.failed for claim in claims):
+                reasons.append(f"{unproved} of {len(claims)} claims could not be proved.")
         if disputed := sum(bool(claim.against) for claim in claims):
             told = "claim" if disputed == 1 else "claims"
             reasons.append(f"Passages say otherwise about {disputed} {told}.")

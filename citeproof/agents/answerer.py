@@ -27,6 +27,7 @@ from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.tools.llm.model import LLM
 from citeproof.tools.llm.replies import END, is_end
+from citeproof.tools.questions.names import citing_claims, is_said
 from citeproof.types import Claim, Passage
 
 __all__ = ["LABEL", "Answerer"]
@@ -96,7 +97,7 @@ class Answerer(LLMNode):
     async def _find_named(self, question: str, claims: list[Claim]) -> list[Claim]:
         """The names that the claims give, with the citations and verdicts of their claims.
 
-        If no name can be read, or the budget ends first, the claims are returned unchanged.
+        If no name can be read that they say, or the budget ends first, the claims stay unchanged.
         """
         said = {n: Passage(id=str(n), text=claim.text) for n, claim in enumerate(claims, start=1)}
         try:
@@ -104,9 +105,15 @@ class Answerer(LLMNode):
         except BudgetExceededError as error:
             note(f"answerer: the answer was not put into a few words: {error}")
             return claims
-        if not (names := self._read(reply, said)):
+        names = []
+        for name in self._read(reply, said):
+            if is_said(name, question, claims):
+                names.append(citing_claims(name, claims))
+            else:
+                note(f"answerer: left out, as the sentences do not say it: {name.text}")
+        if not names:
             note("answerer: no short answer could be read; the sentences stand")
-        return [_citing_claims(name, claims) for name in names] or claims
+        return names or claims
 
     def _prompt(self, state: ShortenedState) -> Prompt:
         if self.closed_book:
@@ -184,19 +191,3 @@ class Answerer(LLMNode):
         if self.reasoning:
             answer = f"{example.reasoning}\nAnswer: {answer}"
         return f"{context(example.question, example.passages)}\n\n{answer}"
-
-
-def _citing_claims(name: Claim, claims: list[Claim]) -> Claim:
-    """A name with citations and the worst verdict of the claims that it cites, else of all."""
-    rests = [claims[citation.number - 1] for citation in name.citations] or claims
-    citations = {c.passage_id: c for claim in rests for c in claim.citations}
-    against = {c.passage_id: c for claim in rests for c in claim.against}
-    weakest = min((claim.verdict for claim in rests), key=lambda v: (not v.failed, v.score or 0.0))
-    said = " ".join(claim.text for claim in rests)
-    reason = weakest.reason or f"taken from: {said}"
-    return Claim(
-        text=name.text,
-        citations=tuple(sorted(citations.values(), key=lambda c: c.number)),
-        verdict=weakest.model_copy(update={"reason": reason}),
-        against=tuple(against.values()),
-    )

@@ -27,7 +27,10 @@ class QuotesState(NodeState):
 
 @dataclass(frozen=True)
 class QuoteVerifier(Node):
-    """Keeps the quotes that a passage contains word for word, in the passage's own spelling."""
+    """Keeps the quotes that a passage contains word for word, as whole sentences of the passage.
+
+    A part of a sentence may say something else than the sentence.
+    """
 
     nearest: bool = False
     """Whether to replace a quote that is not found by the sentence of the cited passage that shares

@@ -51,8 +51,8 @@ class Quoter(Node):
     async def __call__(self, state: DraftState) -> Update:
         """Replace a draft that is in doubt by a quote, if one answers the question.
 
-        The draft stays unchanged if it cites several passages, or if the model that scores answers
-        is unreachable.
+        The draft stays unchanged if a person wrote it, if it cites several passages, or if the
+        model that scores answers is unreachable.
         """
         draft = state["draft"]
         if draft is None or len(draft.cited) != 1 or not self._doubts(draft, state["question"]):
@@ -79,7 +79,7 @@ class Quoter(Node):
 
     def _doubts(self, draft: Draft, question: str) -> bool:
         verdict = draft.verdict
-        if verdict is None or verdict.score is None:
+        if draft.edited or verdict is None or verdict.score is None:
             return False
         if verdict.status != "supported":
             return verdict.score < self.quote_below

@@ -71,7 +71,7 @@ class Reviewer(Node):
         if decision.decision != "edit":
             return {"draft": draft.model_copy(update={"decision": decision.decision})}
         emit(ClaimDrafted(text=decision.text, trial=len(state["rejected"]) + 1))
-        return {"draft": Draft(text=decision.text, cited=draft.cited)}
+        return {"draft": Draft(text=decision.text, cited=draft.cited, edited=True)}
 
 
 def _ask(request: ReviewRequested) -> Any:

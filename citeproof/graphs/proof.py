@@ -84,7 +84,7 @@ class ProofParameters(Parameters):
     sentence answers the question. A claim that tells how ("To …, do this") stays from 78% of this
     value on. A failed claim is replaced too, unless a person reviews it; one with less than half of
     this value only by a sentence with its words that surely answers, by a row of a table, or by a
-    sentence with its numbers or names in code. 0 turns quoting off."""
+    sentence with its numbers or names in code. What a person wrote stays. 0 turns quoting off."""
 
 
 def build_proof(tools: Toolbox, **options: Unpack[ProofOptions]) -> Graph:

@@ -70,8 +70,8 @@ class VTGParameters(ProofParameters):
     sentence answers the question. A claim that tells how ("To …, do this") stays from 78% of this
     value on. A failed claim is replaced too, unless a person reviews it; one with less than half of
     this value only by a sentence with its words that surely answers, by a row of a table, or by a
-    sentence with its numbers or names in code. 0 turns quoting off. A large writer allows a
-    lower value."""
+    sentence with its numbers or names in code. What a person wrote stays. 0 turns quoting off. A
+    large writer allows a lower value."""
     quote_lists: bool = True
     """True answers a question for several things, or how to do something, with the whole list of a
     passage if that answers, and writes nothing. A list longer than `max_claims` stays whole."""

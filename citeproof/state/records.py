@@ -25,6 +25,8 @@ class Draft(_Record):
     """Ids of passages that say otherwise."""
     decision: Literal["approve", "drop"] | None = None
     """A person's decision, if nothing supports the claim and a person was asked."""
+    edited: bool = False
+    """Whether a person wrote the text. It still has to be proved, but nothing may replace it."""
 
 
 class Corroboration(_Record):

@@ -100,6 +100,11 @@ async def test_a_claim_that_is_not_supported_may_be_left_out() -> None:
         ([claim(LIT, 2)], {}, "The claims were not checked."),
         ([claim(LIT, 2)], {"stop": SPENT}, f"{SPENT} The claims were not checked."),
         ([proved(LIT, 2), claim(BUILT, 1)], {}, "1 of 2 claims were not checked."),
+        (
+            [*HALF, claim(LIT, 2)],
+            {},
+            "1 of 3 claims were not checked. 1 of 3 claims could not be proved.",
+        ),
         ([proved(LIT, 2)], {"doubt": "They may not suffice."}, "They may not suffice."),
         (
             [claim(LIT, 2)],
@@ -259,14 +264,34 @@ async def test_where_the_judge_overruled_the_model_a_proved_claim_may_answer(
     assert answer.reason.count(UNSURE) == 1
 
 
-async def test_a_part_of_the_question_that_nothing_answers_is_named() -> None:
+MISSING = "Not answered: When built the tower?"
+
+
+@pytest.mark.parametrize(
+    ("claims", "reason"),
+    [
+        ([proved(BUILT, 1)], MISSING),
+        (
+            [proved(BUILT, 1), judged(claim(BUILT, 1), "unsupported")],
+            f"{MISSING} 1 of 2 claims could not be proved.",
+        ),
+        (
+            [judged(claim(BUILT, 1), "unsupported")],
+            "The claim that answers the question could not be proved. "
+            f"{MISSING} 1 of 1 claims could not be proved.",
+        ),
+    ],
+)
+async def test_a_part_of_the_question_that_nothing_answers_is_named(
+    claims: list[Claim], reason: str
+) -> None:
     model = TableEntailment(lambda text, asked: 0.9 if asked.startswith("Who") else 0.1)
     answer = await composed(
         AnswerComposer(answerability=model),
         question="Who built the tower, and when?",
-        claims=[proved(BUILT, 1)],
+        claims=claims,
     )
-    assert (answer.status, answer.reason) == ("partial", "Not answered: When built the tower?")
+    assert (answer.status, answer.reason) == ("partial", reason)
 
 
 # Passages that say otherwise

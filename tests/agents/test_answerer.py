@@ -14,7 +14,7 @@ from citeproof.testing import ScriptedChatModel
 from citeproof.tools.citations.cited_json import answer_json
 from citeproof.tools.citations.marked_text import read_marked
 from tests.agents.one_node import SlowLLM, asking, noted, told
-from tests.agents.states import A, B, numbered, state
+from tests.agents.states import BUILT, A, B, claim, judged, numbered, state
 
 SAID = "Ann Lee built the tower [1]. It was lit in 1871 [2][7]."
 JSON = {
@@ -247,3 +247,47 @@ async def test_with_passages_nothing_is_cut_off() -> None:
         ("For fun.", [1]),
     ]
     assert "stop" not in model.calls[0].arguments
+
+
+# Names from claims
+
+THREE = claim("The tower has three lamps and 1,000 steps.", 2)
+READ = "answerer: no short answer could be read; the sentences stand"
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "names"),
+    [
+        ("Who built the tower?", "Ann Lee [2]", []),
+        ("Who built the tower?", "Ann Lee", [("Ann Lee", [1, 2])]),
+        ("Who built the tower?", "Unknown", []),
+        ("Who built the tower?", "The sentences do not say who.", []),
+        ("How many lamps has it?", "3 [2], 1000 step [2]", [("3", [2]), ("1000 step", [2])]),
+        ("How many lamps has it?", "one [2]", []),
+        ("Which tower of Oake?", "the tower of Oake [1]", [("the tower of Oake", [1])]),
+        ("Is it by Ann Lee or Bo Ray?", "Bo Ray", []),
+        ("Did Ann Lee build the tower?", "Yes [1]", [("Yes", [1])]),
+        ("Who built the tower?", "Yes [1]", []),
+    ],
+)
+async def test_a_name_is_one_that_the_claims_say(question: str, reply: str, names: Any) -> None:
+    claims = [judged(said, "supported", score=0.9) for said in (claim(BUILT, 1), THREE)]
+    node, _ = answerer(reply, form="list", from_claims=True)
+    update, notes = await noted(node(state(question=question, claims=claims)))
+    assert numbered(update["claims"]) == (names or numbered(claims))
+    assert (READ in notes) is (not names)
+
+
+async def test_a_name_that_no_claim_says_is_left_out_of_a_list() -> None:
+    claims = [judged(claim(BUILT, 1), "supported", score=0.9)]
+    node, _ = answerer("Ann Lee [1], Bo Ray [1]", form="list", from_claims=True)
+    update, notes = await noted(node(state(claims=claims)))
+    assert numbered(update["claims"]) == [("Ann Lee", [1])]
+    assert notes == ["answerer: left out, as the sentences do not say it: Bo Ray"]
+
+
+async def test_a_name_has_the_worst_verdict_of_its_claims() -> None:
+    claims = [judged(claim(BUILT, 1), "supported", score=0.9), judged(THREE, "unsupported")]
+    node, _ = answerer("Ann Lee", form="short", from_claims=True)
+    [name] = (await node(state(claims=claims)))["claims"]
+    assert (name.text, name.verdict.status) == ("Ann Lee", "unsupported")

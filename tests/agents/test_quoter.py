@@ -71,6 +71,13 @@ async def test_nothing_else_is_quoted(change: Any) -> None:
     assert await quote(in_doubt(**change)) is None
 
 
+@pytest.mark.parametrize("verdict", [in_doubt()["draft"].verdict, failed(0.45)])
+async def test_what_a_person_wrote_stays(verdict: Verdict) -> None:
+    draft = Draft(text=CLAIM, cited=("a",), verdict=verdict)
+    assert await quote(in_doubt(draft=draft))
+    assert await quote(in_doubt(draft=draft.model_copy(update={"edited": True}))) is None
+
+
 PACS = "Since it runs no scripts, the tool does not support PAC files."
 BROWSERS = "A PAC file says to browsers when not to use a proxy."
 

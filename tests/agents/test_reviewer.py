@@ -77,7 +77,7 @@ def test_an_edit_is_a_new_draft_that_nobody_has_verified() -> None:
     left, told = Review(InMemorySaver()).decided(
         {"decision": "edit", "text": " Ann  Lee\nbuilt\x1b it [1][passage 2]. "}
     )
-    assert left["draft"] == Draft(text="Ann Lee built it.", cited=("b", "a"))
+    assert left["draft"] == Draft(text="Ann Lee built it.", cited=("b", "a"), edited=True)
     assert left["rejected"] == ["x", "y"]
     assert told == [
         ClaimReviewed(text=CLAIM, decision="edit"),

@@ -173,6 +173,13 @@ def test_a_paraphrase_gives_way_to_the_sentence_of_its_passage(
     assert [claim.text for claim in answer.claims] == text
 
 
+@pytest.mark.parametrize("nearest", [True, False])
+def test_a_part_of_a_sentence_proves_nothing_by_itself(nearest: bool) -> None:
+    replies = {EXTRACT: "The tower was lit. [2]"}
+    answer = Run("quote-first", replies, write=False, nearest=nearest)()
+    assert [claim.text for claim in answer.claims] == [LIT]
+
+
 @pytest.mark.parametrize("reply", ["DONE", "Cy Fox lit the lamp [1]."])
 def test_without_a_verified_quote_there_is_no_answer(reply: str) -> None:
     run = Run("quote-first", {EXTRACT: reply})

@@ -48,8 +48,6 @@ _ANNOUNCES = re.compile(r":$|\b(?:the following|as follows)\b", re.IGNORECASE)
 """Matches a sentence that leads to the next and says nothing by itself."""
 _STATEMENT = re.compile(r"[^a-z].*[.!?…。！？।؟][\"'”’»)\]]*\Z|.*[^:]: ?[^:]", re.DOTALL)
 """Matches a whole sentence or the row of a table, not a heading or an item of a list."""
-_CLOSING = re.compile(r"[^\w\s]*")
-_OPENING = re.compile(r"[^\w\s]*\Z")
 
 
 class Quote(NamedTuple):
@@ -171,28 +169,27 @@ def depends_on_context(sentence: str) -> bool:
 
 
 def find_quote(text: str, passage: Passage) -> Quote | None:
-    """Find the span of a passage that has exactly the words of a text, in order.
+    """Find the sentences of a passage that contain exactly the words of a text, in order.
 
-    Case, spaces, punctuation and how accents are encoded do not count. None if the passage has no
-    such span, or the text no word.
+    They are whole: "the pier is 214 metres long" may follow "it is a myth that". If the words stand
+    in several places, the shortest is found. Case, spaces, punctuation and how accents are encoded
+    do not count. None if the passage has no such words, or the text no word.
     """
     wanted, said = (
         [unicodedata.normalize("NFC", word).casefold() for word in words(one)]
         for one in (text, passage.text)
     )
-    for place in range(len(said) - len(wanted) + 1 if wanted else 0):
-        if said[place : place + len(wanted)] == wanted:
-            return _stretch(passage, place, place + len(wanted) - 1)
-    return None
-
-
-def _stretch(passage: Passage, first: int, last: int) -> Quote:
-    """Return the quote from one word to another, with the punctuation around them."""
-    text, offsets = passage.text, starts(passage.text)
-    end = offsets[last] + len(words(text)[last])
-    if closing := _CLOSING.match(text, end):
-        end = closing.end()
-    start = offsets[first]
-    if opening := _OPENING.search(text[:start]):
-        start = opening.start()
-    return Quote(passage, start, end)
+    length, offsets = len(wanted), starts(passage.text)
+    places = range(len(said) - length + 1 if wanted else 0)
+    spans = [
+        (offsets[place], offsets[place + length - 1])
+        for place in places
+        if said[place : place + length] == wanted
+    ]
+    whole = list(quotes_in(passage, context=False)) if spans else []
+    found = [
+        around[0]._replace(end=around[-1].end)
+        for first, last in spans
+        if (around := [one for one in whole if first < one.end and one.start <= last])
+    ]
+    return min(found, key=lambda quote: len(quote.text), default=None)

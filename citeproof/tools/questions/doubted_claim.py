@@ -117,8 +117,8 @@ class DoubtedClaim:
             scored: The quotes, each with the probability that it answers the question.
             threshold: From this on, a quote answers; 0 if nothing scored them.
         """
-        if (clause := find_quote(self.text, self.passage)) is not None:
-            around = [quote for quote, _ in scored if clause.is_in(quote)]
+        if (sentence := find_quote(self.text, self.passage)) is not None:
+            around = [quote for quote, _ in scored if sentence.is_in(quote)]
             return min(around, key=lambda quote: len(quote.text), default=None)
         answering = [one for one in scored if self._gives_way(*one, threshold)] or [
             (quote, score)
