@@ -23,8 +23,9 @@ from citeproof.models.entailment import calibration
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
-from citeproof.tools.entailment import Pair, pair
+from citeproof.tools.entailment import Entailment, Pair, pair
 from citeproof.tools.entailment.cache import CachedEntailment
+from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.close_reader import name_close_reader
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.entailment.opening import open_entailment
@@ -130,6 +131,27 @@ async def test_a_judge_that_says_neither_is_asked_again_and_then_counts_as_no() 
     assert any("not entailed" in note for note in meter.notes)
     wavers = ScriptedChatModel(["Perhaps.", "Yes."], logprobs=False)
     assert await Judge(LLM(wavers)).scores([LEFT]) == [1.0]
+
+
+@pytest.mark.parametrize("cascaded", [False, True])
+async def test_a_score_without_a_reply_behind_it_is_not_kept(
+    tmp_path: Path, cascaded: bool
+) -> None:
+    """Neither in memory nor in the file, also where one cache lies around another."""
+    model = ScriptedChatModel({"left": ["Hm."] * 4 + ["Yes"], "right": "Yes"}, logprobs=False)
+    judge: Entailment = Judge(LLM(model))
+    if cascaded:
+        first = TableEntailment({}, default=0.5)
+        judge = Cascade(first, partial(Judge, LLM(model)), band=(0.0, 1.0))
+    kept = CachedEntailment(CachedEntailment(judge), file=tmp_path / "scores.db")
+    tries, notes = list[list[float]](), list[int]()
+    for _ in range(4):
+        with use_meter(Meter()) as meter:
+            tries.append(await kept.scores([LEFT, RIGHT]))
+        notes.append(sum("not entailed" in told for told in meter.notes))
+    assert tries[0] == tries[1] != tries[2] == tries[3]
+    assert notes == [1, 1, 0, 0]
+    assert len(model.calls) == 6, "what was read is kept"
 
 
 def test_the_settings_choose_the_back_end_and_load_nothing() -> None:

@@ -361,11 +361,12 @@ def test_granite_guardian_4_1_is_given_its_block() -> None:
 
 @pytest.mark.parametrize("model", ["bespoke-minicheck", "granite-guardian-3.3"])
 async def test_an_answer_that_is_neither_counts_as_not_entailed(model: str) -> None:
-    llm = LLM(ScriptedChatModel(lambda _: "Perhaps.", logprobs=False))
-    verifier = open_entailment(EntailmentSettings(model=model), lambda: llm)
-    with use_meter(Meter()) as meter:
-        assert await verifier.scores([Pair(DOCUMENT, CLAIM)] * 2) == [0.0, 0.0]
-    assert any("counts as not entailed" in note for note in meter.notes)
+    chat = ScriptedChatModel(lambda _: "Perhaps.", logprobs=False)
+    verifier = open_entailment(EntailmentSettings(model=model), lambda: LLM(chat))
+    for _ in range(2):  # the score is not kept
+        with use_meter(Meter()) as meter:
+            assert await verifier.scores([Pair(DOCUMENT, CLAIM)] * 2) == [0.0, 0.0]
+        assert any("counts as not entailed" in note for note in meter.notes)
     assert verifier.name.startswith(f"{model}: ")
 
 

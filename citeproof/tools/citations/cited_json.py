@@ -20,7 +20,9 @@ MOST_SENTENCES = 5
 _MOST_OBJECTS = 200
 
 _NUMBER = re.compile(r"\[?(\d{1,6})\]?")
-_BEGIN = re.compile(r"\s*(?:```(?:json)?)?\s*\{", re.IGNORECASE)
+_FIRST = re.compile(r"\s*(?:```(?:json)?)?\s*(?=\{|\[\s*\{)", re.IGNORECASE)
+_LATER = re.compile(r'(?=\{\s*"answer"\s*:\s*\[|\[\s*\{\s*"(?:sentence|passages)"\s*:)')
+"""Behind a preface, only the form itself is read: text may show other JSON."""
 
 
 def answer_schema(numbers: Collection[int], *, most: int, empty: bool = False) -> dict[str, Any]:
@@ -42,7 +44,7 @@ def answer_json(sentences: Iterable[MarkedSentence]) -> str:
 
 def is_answer_json(reply: str) -> bool:
     """Whether a reply, which may be incomplete, is meant as JSON."""
-    return bool(_BEGIN.match(reply))
+    return _begin(reply) is not None
 
 
 def read_answer_json(reply: str) -> list[MarkedSentence]:
@@ -50,15 +52,18 @@ def read_answer_json(reply: str) -> list[MarkedSentence]:
 
     If the model writes two sentences in the place of one, both cite all of its passages. From a
     truncated reply, only complete sentences are read, or the incomplete one if it is the only one.
-    Sentences beyond `MOST_SENTENCES` are ignored. A reply without such an object has none.
+    Places beyond `MOST_SENTENCES` are ignored. The list may stand alone, and a preface before it is
+    left out. A reply without such a list has no sentences.
     """
     if reply.count("{") > _MOST_OBJECTS:
         return []  # each unclosed one would cost a pass over the whole reply
+    if (begin := _begin(reply)) is None:
+        return []
     try:
-        found = parse_partial_json(reply[reply.find("{") :].rstrip("` \n"), strict=False)
+        found = parse_partial_json(reply[begin:].rstrip("` \n"), strict=False)
     except (ValueError, RecursionError):
         return []
-    listed = found.get("answer") if isinstance(found, dict) else None
+    listed = found.get("answer") if isinstance(found, dict) else found
     items = [
         item
         for item in (listed if isinstance(listed, list) else [])
@@ -66,12 +71,18 @@ def read_answer_json(reply: str) -> list[MarkedSentence]:
         and isinstance(item.get("sentence"), str)
         and any(map(str.isalnum, item["sentence"]))
     ]
-    sentences = [
+    whole = [item for item in items if "passages" in item] or items
+    return [
         MarkedSentence(sentence.text, _numbers(item))
-        for item in [item for item in items if "passages" in item] or items
+        for item in whole[:MOST_SENTENCES]
         for sentence in read_reply(" ".join(item["sentence"].split()))
     ]
-    return sentences[:MOST_SENTENCES]
+
+
+def _begin(reply: str) -> int | None:
+    """Return the place where the JSON begins; None if there is none."""
+    found = _FIRST.match(reply) or _LATER.search(reply)
+    return found.end() if found else None
 
 
 def _numbers(item: dict[str, Any]) -> tuple[int, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -104,6 +106,28 @@ class Entailment(Protocol):
             ModelError: The model cannot be loaded or reached, or its scores cannot be used.
             ModelOutageError: A server or language model does not answer.
         """
+
+
+_unread: ContextVar[set[Pair] | None] = ContextVar("citeproof_unread", default=None)
+
+
+@contextmanager
+def collect_unread() -> Iterator[set[Pair]]:
+    """Collect the pairs that are marked as unread inside the block."""
+    unread = set[Pair]()
+    token = _unread.set(unread)
+    try:
+        yield unread
+    finally:
+        _unread.reset(token)
+    for pair in unread:  # a cache may lie around another
+        mark_unread(pair)
+
+
+def mark_unread(pair: Pair) -> None:
+    """Report that the score of a pair stands for a reply that could not be read."""
+    if (unread := _unread.get()) is not None:
+        unread.add(pair)
 
 
 def premise(passages: Sequence[Passage]) -> str:

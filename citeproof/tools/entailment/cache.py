@@ -13,7 +13,13 @@ from pathlib import Path
 from citeproof.errors import StoreError
 from citeproof.runtime.events import PairsScored, emit
 from citeproof.runtime.meter import spend
-from citeproof.tools.entailment.base import Entailment, Pair, Score, contradiction_of
+from citeproof.tools.entailment.base import (
+    Entailment,
+    Pair,
+    Score,
+    collect_unread,
+    contradiction_of,
+)
 from citeproof.tools.entailment.token_labels import UnsupportedSpan
 from citeproof.types import Usage
 
@@ -24,6 +30,8 @@ _SELECT = "SELECT score, contradiction FROM scores WHERE key = ?"
 
 class CachedEntailment:
     """An entailment model that never computes the same pair twice.
+
+    A score that stands for an unreadable reply is not kept, so that the model is asked again.
 
     Args:
         model: The model that computes.
@@ -59,12 +67,15 @@ class CachedEntailment:
         if new and self._file is not None:
             known |= await asyncio.to_thread(self._file.read, new)
             new = [pair for pair in new if pair not in known]
+        computed: dict[Pair, float] = {}
         if new:
-            computed = dict(zip(new, await self.model.scores(new), strict=True))
+            with collect_unread() as unread:
+                computed = dict(zip(new, await self.model.scores(new), strict=True))
+            kept = {pair: score for pair, score in computed.items() if pair not in unread}
             if self._file is not None:
-                await asyncio.to_thread(self._file.write, computed)
-            known |= computed
-        scores = [known[pair] for pair in pairs]
+                await asyncio.to_thread(self._file.write, kept)
+            known |= kept
+        scores = [known[pair] if pair in known else computed[pair] for pair in pairs]
         with self._lock:
             self._scores |= known
             while len(self._scores) > MOST:

@@ -14,7 +14,7 @@ from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt
 from citeproof.runtime.gather import together
 from citeproof.runtime.meter import note
-from citeproof.tools.entailment.base import Pair
+from citeproof.tools.entailment.base import Pair, mark_unread
 from citeproof.tools.entailment.chunks import combine
 from citeproof.tools.entailment.presets import Preset
 from citeproof.tools.llm.model import LLM
@@ -63,22 +63,22 @@ class ChatVerifier:
         whole = self._preset.sentences == "whole"
         parts = [pair.hypothesis] if whole else sentences(pair.hypothesis)
         ask = self._yes if self._preset.system else self._groundedness
-        found = [await ask(pair.premise, part) for part in parts]
+        found = [await ask(pair, part) for part in parts]
         return combine([[score] for score in found], self._preset.sentences)
 
-    async def _yes(self, premise: str, hypothesis: str) -> float:
-        task = self._preset.template.format(premise=premise, hypothesis=hypothesis)
+    async def _yes(self, pair: Pair, hypothesis: str) -> float:
+        task = self._preset.template.format(premise=pair.premise, hypothesis=hypothesis)
         try:
             chosen = await self._llm.choose(Prompt(self._preset.system, "", task), ("Yes", "No"))
         except ModelReplyError as error:
-            return self._unread(str(error))
+            return self._unread(pair, str(error))
         return chosen["Yes"]
 
-    async def _groundedness(self, premise: str, hypothesis: str) -> float:
+    async def _groundedness(self, pair: Pair, hypothesis: str) -> float:
         from langchain_core.messages import AIMessage, HumanMessage
 
         messages: list[BaseMessage] = [AIMessage(hypothesis)]
-        told: dict[str, Any] = {"documents": [{"doc_id": "0", "text": premise}]}
+        told: dict[str, Any] = {"documents": [{"doc_id": "0", "text": pair.premise}]}
         if self._preset.template:
             messages.append(HumanMessage(self._preset.template))
         else:
@@ -86,10 +86,11 @@ class ChatVerifier:
         body = {"chat_template_kwargs": told}
         reply = await self._llm.send(messages, max_tokens=48, body=body)
         risk = _risk(reply)
-        return self._unread(f"it said {reply.text[:80]!r}") if risk is None else 1.0 - risk
+        return self._unread(pair, f"it said {reply.text[:80]!r}") if risk is None else 1.0 - risk
 
-    def _unread(self, why: str) -> float:
+    def _unread(self, pair: Pair, why: str) -> float:
         note(f"{self._preset.name}: a pair counts as not entailed: {why}")
+        mark_unread(pair)
         return 0.0
 
 

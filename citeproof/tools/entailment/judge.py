@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, defuse, fill, template
 from citeproof.runtime.meter import note
-from citeproof.tools.entailment.base import Pair
+from citeproof.tools.entailment.base import Pair, mark_unread
 from citeproof.tools.llm.model import LLM
 
 _THRESHOLD = 0.65
@@ -55,4 +55,5 @@ class Judge:
             except ModelReplyError as error:
                 problem = str(error)
         note(f"judge: a pair counts as not entailed: {problem}")
+        mark_unread(pair)
         return 0.0

@@ -109,16 +109,8 @@ def open_chat_models(
     """
     server: VLLMServer | None = None
     continues: Mapping[str, bool] | None = None
-    if settings.vllm == "":
-        raise SettingsError(
-            'llm.model = "vllm:" names no model', fix="Write vllm:MODEL, as in `vllm serve MODEL`."
-        )
+    refuse_unnamed(settings)
     if settings.base_url is not None:
-        if settings.model == "local":
-            raise SettingsError(
-                'llm.model is "local", yet llm.base_url is set',
-                fix='Name the model at that server, or set llm.base_url = "none".',
-            )
         there, key = settings.vllm or settings.model, settings.api_key or SecretStr(_NO_KEY)
         build = partial(_compatible, settings, there, settings.base_url, key)
         continues = _VLLM_GOES_ON if settings.continues or settings.vllm else None
@@ -138,6 +130,19 @@ def open_chat_models(
         build = partial(_from_provider, settings)
     build()
     return ChatModels(build, label(settings), settings.timeout, limiter, continues, server)
+
+
+def refuse_unnamed(settings: LLMSettings) -> None:
+    """Reject settings that do not name the model of the server that they name."""
+    if settings.vllm == "":
+        raise SettingsError(
+            'llm.model = "vllm:" names no model', fix="Write vllm:MODEL, as in `vllm serve MODEL`."
+        )
+    if settings.base_url is not None and settings.model == "local":
+        raise SettingsError(
+            'llm.model is "local", yet llm.base_url is set',
+            fix='Name the model at that server, or set llm.base_url = "none".',
+        )
 
 
 def label(settings: LLMSettings) -> str:

@@ -13,7 +13,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -168,15 +168,20 @@ class LLM:
             body = self._models.continues
         limits = {"max_tokens": max_tokens, "temperature": temperature, "sample": sample}
         free = {**limits, "stop": list(stop) if stop else None, "body": body}
-        held = [(prompt, {**free, "schema": prompt.schema})] if prompt.schema else []
-        message = await self._reply(*held, (prompt, free), on_delta=on_delta)
+        ways = [{**free, "schema": prompt.schema}, free] if prompt.schema else [free]
+        if stop:
+            ways += [{**way, "stop": None} for way in ways]
+        message = await self._reply(*((prompt, way) for way in ways), on_delta=on_delta)
         # Without streaming, llama.cpp repeats the prefilled beginning of the reply.
         said = self._said(message).removeprefix(prompt.begun)[: max_tokens * LONGEST_TOKEN]
         # A caller that does not pass the reply on asks again, or has a note of its own.
         if on_delta is not None and not (said.strip() or stop or begun):
             called = " but a call of a tool" if getattr(message, "tool_calls", None) else ""
             note(f"{self.name} gave {self.role} no text{called}.")
-        return replies.whole(said) if replies.is_cut(message) and not prompt.schema else said
+        said = replies.whole(said) if replies.is_cut(message) and not prompt.schema else said
+        for end in stop or ():  # some models refuse stop texts, or ignore them
+            said = said.partition(end)[0]
+        return said
 
     async def parse(self, prompt: Prompt, schema: type[T], *, max_tokens: int = 256) -> T:
         """Return the reply as an object of the schema; asks once more if it is invalid.
@@ -234,13 +239,13 @@ class LLM:
         tokens = replies.scored_tokens(message)
         if tokens and (found := replies.option_probabilities(tokens[0], options)):
             return found
-        note(f"{self.name} gave no probabilities for a choice; its reply counts as certain.")
         said = self._said(message)
         if (option := replies.read_option(said, options)) is None:
             raise ModelReplyError(
                 f"{self.name} chose none of {', '.join(options)} for {self.role}",
                 why=f"it said {replies.short(said)}",
             )
+        note(f"{self.name} gave no probabilities for a choice; its reply counts as certain.")
         return {other: float(other == option) for other in options}
 
     async def send(
@@ -259,8 +264,10 @@ class LLM:
         scored = {**limits, "logprobs": True, "top_logprobs": 20}
         return await self._reply((messages, scored), (messages, limits))
 
-    def _tell_waiting(self, failure: BaseException, seconds: float, attempt: int) -> None:
-        why = translate(failure, self.name).why
+    def _tell_waiting(
+        self, keys: Collection[str], failure: BaseException, seconds: float, attempt: int
+    ) -> None:
+        why = translate(failure, self.name, secrets=keys).why
         most = self._retries + 1
         emit(LLMWaiting(role=self.role, seconds=seconds, attempt=attempt, attempts=most, why=why))
 
@@ -301,7 +308,8 @@ class LLM:
         on_delta: Callable[[str], None] | None,
     ) -> BaseMessage | None:
         """Get one reply, with retries; None if the model refuses the arguments."""
-        if (may_refuse := refusable(arguments)) in self._models.refuses:
+        may_refuse = refusable(arguments)
+        if not self._models.refuses.isdisjoint(may_refuse):
             return None
         messages = _messages(prompt) if isinstance(prompt, Prompt) else list(prompt)
         # A node's prompt is not part of the conversation that `stream_mode="messages"` streams.
@@ -309,13 +317,14 @@ class LLM:
         longest = arguments["max_tokens"] * LONGEST_TOKEN
         teller = _Teller(on_delta, longest) if on_delta else None
         attempts, spent = 0, Usage()
-        keys: Collection[str] = ()
+        keys = set[str]()
+        tell_waiting = partial(self._tell_waiting, keys)
         message: BaseMessage
         try:
-            async for attempt in retry(self._retries, self._backoff, self._tell_waiting):
+            async for attempt in retry(self._retries, self._backoff, tell_waiting):
                 with attempt:
                     model = await self._models.here()
-                    keys = secrets(model)
+                    keys.update(secrets(model))
                     if (ready := prepare(model, **arguments)) is None:
                         return None
                     check_budget()
@@ -342,8 +351,8 @@ class LLM:
             count = spent.prompt_tokens, spent.completion_tokens
             _log.debug("%s of %s replied: %d tokens in, %d out.", self.role, self.name, *count)
             return message
-        if may_refuse and refuses(failure, may_refuse):
-            self._models.refuses.add(may_refuse)
+        if refused := [name for name in may_refuse if refuses(failure, name)]:
+            self._models.refuses.update(refused)
             return None
         told = translate(failure, self.name, attempts=attempts, secrets=keys)
         raise told from (None if shows_key(failure, keys) else failure)

@@ -22,6 +22,14 @@ _END = re.compile(rf"^\W*(?:{END}\b|(?i:{END})[\s*_\"”]*(?:[.!]|$))")
 """In another case the token must stand alone: “Done Deal was released in 1998.” is a sentence."""
 _TOKEN = re.compile(r'[{}]|"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
 """A bracket, or a string, which may be cut off."""
+_LEAST = 0.05
+"""Least probability of all options together: what a model hardly considers tells nothing."""
+_ENDS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
+"""OpenAI and Gemini; Anthropic; Bedrock; Ollama."""
+_WITHHELD = {
+    *("content_filter", "content_filtered", "guardrail_intervened", "refusal"),
+    *("safety", "recitation", "prohibited_content", "blocklist", "spii"),
+}
 _CLOSED = ".!?\"”’')]"
 """The end of a whole sentence."""
 _CLAUSES = re.compile(r"(.{20,})[,;:]\s", re.DOTALL)
@@ -53,7 +61,7 @@ def said(text: str) -> str:
 
 def is_filtered(message: BaseMessage) -> bool:
     """Whether the provider's content filter withheld the reply."""
-    return not message.text and _end_reason(message) in ("content_filter", "refusal", "safety")
+    return not message.text and _end_reason(message) in _WITHHELD
 
 
 def is_cut(message: BaseMessage) -> bool:
@@ -108,7 +116,7 @@ def scored_tokens(message: BaseMessage) -> Sequence[Any]:
 def option_probabilities(token: Any, options: Sequence[str]) -> dict[str, float] | None:
     """Return the probability of each option at a scored token; they add up to 1.
 
-    Returns None if no option is among the likely tokens.
+    Returns None if the token is hardly ever one of the options.
     """
     folded = {option.strip().casefold(): option for option in options}
     found = dict.fromkeys(options, 0.0)
@@ -117,7 +125,7 @@ def option_probabilities(token: Any, options: Sequence[str]) -> dict[str, float]
         if option is not None and likely["logprob"] is not None:
             found[option] += math.exp(likely["logprob"])
     total = sum(found.values())
-    return {option: value / total for option, value in found.items()} if total > 0 else None
+    return {option: value / total for option, value in found.items()} if total >= _LEAST else None
 
 
 def read_option(text: str, options: Sequence[str]) -> str | None:
@@ -152,7 +160,7 @@ def usage(message: BaseMessage) -> Usage:
 def _end_reason(message: BaseMessage) -> str:
     """Return the provider's reason for the end of the reply, in lower case."""
     told = message.response_metadata
-    return str(told.get("finish_reason") or told.get("stop_reason")).lower()
+    return str(next((told[name] for name in _ENDS if told.get(name)), "")).lower()
 
 
 def _outermost_objects(text: str) -> Iterator[str]:

@@ -21,8 +21,10 @@ _LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
 _WORDS = {
     "schema": "response_format|schema|structured|grammar|guided|tool|function",
     "logprobs": "logprob|max_(output_|completion_)?tokens",
+    "stop": r"\bstop\b|stop_sequences",
 }
 """Words that providers use for arguments that they refuse."""
+_TOO_LONG = re.compile(r"context[ _](?:length|window|size|limit)|maximum context", re.IGNORECASE)
 
 
 def prepare(
@@ -64,18 +66,18 @@ def prepare(
     return model.bind(**arguments, **{k: v for k, v in wanted.items() if k not in fields})
 
 
-def refusable(arguments: Mapping[str, Any]) -> str:
-    """Return the argument of a call that a provider may refuse, or an empty string."""
-    return next((name for name in _WORDS if arguments.get(name)), "")
+def refusable(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the arguments of a call that a provider may refuse."""
+    return [name for name in _WORDS if arguments.get(name)]
 
 
 def refuses(error: Exception, what: str) -> bool:
     """Whether an error says that the provider does not support a `refusable` argument."""
     told = str(error)
-    refused = status_code(error) in (400, 404, 422, 501)
+    refused = status_code(error) in (400, 403, 404, 422, 501)
     refused = refused or isinstance(error, TypeError | NotImplementedError)
     # The refusal of an overlong prompt may mention functions or max_tokens.
-    return refused and bool(re.search(_WORDS[what], told)) and "context" not in told
+    return refused and bool(re.search(_WORDS[what], told)) and not _TOO_LONG.search(told)
 
 
 def object_text(message: BaseMessage) -> str:

@@ -29,14 +29,25 @@ def test_sentences_are_read_with_their_numbers_each_once() -> None:
     assert read_answer_json(reply(TOWER, LIT)) == READ
 
 
-@pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "\n {}  ", "```\n{}```"])
-def test_a_fence_around_it_is_no_part_of_it(around: str) -> None:
-    text = around.replace("{}", reply(TOWER, LIT))
+@pytest.mark.parametrize(
+    "around",
+    [
+        *("{}", "```json\n{}\n```", "\n {}  ", "```\n{}```", "{}\n\nI used [1] only."),
+        *("Here is the answer:\n\n{}", "As set out [1]:\n```json\n{}\n```\nAsk me more."),
+    ],
+)
+@pytest.mark.parametrize("whole", [reply(TOWER, LIT), json.dumps([TOWER, LIT])])
+def test_a_fence_or_a_word_around_it_is_no_part_of_it(around: str, whole: str) -> None:
+    """The list of sentences may stand alone."""
+    text = around.replace("{}", whole)
     assert is_answer_json(text)
     assert read_answer_json(text) == READ
 
 
-@pytest.mark.parametrize("text", ["Ann Lee built it [1].", "", "[1] {", "Answer: {x}"])
+@pytest.mark.parametrize(
+    "text",
+    ["Ann Lee built it [1].", "", "[1] {", "Answer: {x}", 'Send {"answer": 1} to it [2].'],
+)
 def test_text_with_marks_is_not_json(text: str) -> None:
     assert not is_answer_json(text)
 
@@ -110,6 +121,8 @@ def test_the_schema_allows_only_numbers_that_there_are(empty: bool) -> None:
     assert (answer["minItems"], answer["maxItems"]) == (0 if empty else 1, MOST_SENTENCES)
 
 
-def test_what_stands_past_the_most_sentences_is_not_read() -> None:
-    items = [{"sentence": "One is told. Another is told.", "passages": [1]}] * MOST_SENTENCES
-    assert len(read_answer_json(reply(*items))) == MOST_SENTENCES
+def test_what_stands_past_the_most_places_is_not_read() -> None:
+    """Two sentences in one place take none from the places after it."""
+    items = [{"sentence": f"{n} is told. So is {n}.", "passages": [n]} for n in range(9)]
+    read = read_answer_json(reply(*items))
+    assert [numbers for _, numbers in read] == [(n,) for n in range(MOST_SENTENCES) for _ in "ab"]

@@ -289,6 +289,7 @@ async def test_what_is_no_reply_is_told_as_what_it_is(
     "reply",
     [
         Reply("", finish="content_filter"),
+        Reply("", finish="RECITATION"),
         Reply(status=400, error="The response was filtered: content management policy"),
     ],
 )
@@ -334,15 +335,20 @@ async def test_a_body_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_each_wait_is_told() -> None:
+    key = "gateway-word"
+
     def node(state: Asked) -> Asked:
-        return {"said": asyncio.run(at(stub, "judge").text(ASK))}
+        return {"said": asyncio.run(at(stub, "judge", api_key=SecretStr(key)).text(ASK))}
 
     graph = chain(Asked, node=node).compile()
-    with serve([Reply(status=503, headers={"retry-after": "0.1"}), Reply("Fine.")]) as stub:
+    busy = Reply(status=503, headers={"retry-after": "0.1"}, error=f"busy with {key}")
+    with serve([busy, Reply("Fine.")]) as stub:
         told, _ = graph.stream({"said": ""}, stream_mode="custom")
     assert isinstance(told, LLMWaiting)
     assert told == LLMWaiting(role="judge", seconds=0.1, attempt=2, attempts=3, why=told.why)
     assert "HTTP 503" in told.why
+    assert "busy with ***" in told.why
+    assert key not in told.why
 
 
 async def test_the_budget_is_checked_before_every_attempt() -> None:
@@ -462,10 +468,17 @@ async def test_two_invalid_replies_are_an_error() -> None:
     assert len(stub.requests) == 2
 
 
-async def test_a_server_without_schemas_is_told_in_words() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        "response_format json_schema is not supported",
+        "response_format 'Cited': In context=('citations',), 'maxItems' is not permitted",
+    ],
+)
+async def test_a_server_without_schemas_is_told_in_words(error: str) -> None:
     def answer(request: dict[str, Any]) -> Reply:
         if "response_format" in request:
-            return Reply(status=400, error="response_format json_schema is not supported")
+            return Reply(status=400, error=error)
         return Reply('{"citations": [3]}')
 
     with serve(answer) as stub:
@@ -566,7 +579,7 @@ async def test_probabilities_of_the_first_token(top: dict[str, float], yes: floa
     assert request["max_completion_tokens"] == 1
 
 
-@pytest.mark.parametrize("top", [None, {"Well": -0.1}])
+@pytest.mark.parametrize("top", [None, {"Well": -0.1}, {"Well": -0.1, "Yes": -4.0}])
 async def test_without_probabilities_the_text_counts(top: dict[str, float] | None) -> None:
     with serve([Reply(" **no", top=top)]) as stub, use_meter(Meter()) as meter:
         llm = at(stub)
@@ -576,16 +589,31 @@ async def test_without_probabilities_the_text_counts(top: dict[str, float] | Non
     assert "gave no probabilities" in meter.notes[0]
 
 
-async def test_a_reply_that_is_no_option() -> None:
+@pytest.mark.parametrize("top", [None, {"Nothing": -1e-6, "Yes": -14.0, "No": -17.0}])
+async def test_a_reply_that_is_no_option(top: dict[str, float] | None) -> None:
     told = "chose none of Yes, No for judge: it said 'Noth"
-    with serve([Reply("Nothing")]) as stub, pytest.raises(ModelReplyError, match=told):
+    with (
+        use_meter(Meter()) as meter,
+        serve([Reply("Nothing", top=top)]) as stub,
+        pytest.raises(ModelReplyError, match=told),
+    ):
         await at(stub, role="judge").choose(ASK, YES_NO)
+    assert meter.notes == []
 
 
-async def test_a_provider_that_refuses_probabilities_is_asked_without() -> None:
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, "logprobs are not supported by this model"),
+        (403, "You are not allowed to request logprobs from this model"),
+    ],
+)
+async def test_a_provider_that_refuses_probabilities_is_asked_without(
+    status: int, error: str
+) -> None:
     def answer(request: dict[str, Any]) -> Reply:
         if "logprobs" in request:
-            return Reply(status=400, error="logprobs are not supported by this model")
+            return Reply(status=status, error=error)
         return Reply("Yes.")
 
     with serve(answer) as stub:
@@ -789,7 +817,12 @@ async def test_thoughts_are_no_part_of_a_reply(reply: str) -> None:
     assert (await LLM(model).parse(ASK, Cited)).citations == [2]
 
 
-@pytest.mark.parametrize("reply", [Reply(s, finish="length") for s in ("<think>\nThe", "")])
+THINKS = {"<think>": -1e-6, "Yes": -14.0, "No": -17.0}
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply(s, finish="length", top=THINKS) for s in ("<think>\nThe", "")]
+)
 async def test_a_reply_that_is_cut_in_its_thoughts_says_so(reply: Reply) -> None:
     """Else it would pass for an answer that is finished."""
     with serve([reply]) as stub:
@@ -797,6 +830,22 @@ async def test_a_reply_that_is_cut_in_its_thoughts_says_so(reply: Reply) -> None
         for asked in (llm.text(ASK), llm.text(ASK, on_delta=ignore), llm.choose(ASK, YES_NO)):
             with pytest.raises(ModelError, match=r"thinks before it replies.*llm\.extra_body"):
                 await asked
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ({"stopReason": "guardrail_intervened"}, "content filter"),
+        ({"finish_reason": "PROHIBITED_CONTENT"}, "content filter"),
+        ({"stopReason": "max_tokens"}, "thinks before it replies"),
+        ({"done_reason": "length"}, "thinks before it replies"),
+    ],
+)
+async def test_the_end_of_a_reply_is_read_in_the_words_of_any_provider(
+    end: dict[str, str], told: str
+) -> None:
+    with pytest.raises(ModelError, match=told):
+        await LLM(Plain(replies=[AIMessage("", response_metadata=end)])).text(ASK)
 
 
 LONG = "Ann Lee built the tower of stone from the quarry"
@@ -837,6 +886,21 @@ async def test_a_reply_is_held_to_the_schema_of_its_prompt(on_delta: OnDelta) ->
     assert reply == '{"n": 2', "a reply that is cut off is not thrown away"
     form = stub.requests[0]["response_format"]
     assert (form["type"], form["json_schema"]["schema"]) == ("json_schema", SCHEMA)
+
+
+@streamed_or_not
+async def test_a_model_that_refuses_stop_texts_is_cut_here(on_delta: OnDelta) -> None:
+    def answer(request: dict[str, Any]) -> Reply:
+        if "stop" in request:
+            return Reply(status=400, error="Unsupported parameter: 'stop' is not supported")
+        return Reply("Old, and high\n\nQuestion: Who?", finish="length")
+
+    with serve(answer) as stub:
+        llm = at(stub)
+        for prompt in (ASK, replace(ASK, schema=SCHEMA)):
+            assert await llm.text(prompt, stop=["\n\n"], on_delta=on_delta) == "Old, and high"
+    assert ["stop" in request for request in stub.requests] == [True, False, False]
+    assert "response_format" in stub.requests[-1], "the schema is not given up with it"
 
 
 async def test_only_the_embedded_model_is_asked_for_json_unless_told() -> None:
