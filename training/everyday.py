@@ -33,7 +33,6 @@ from training.sections import clean, read_guides
 
 _FOUND = 20
 """Number of passages to find for a question, of which some are taken as negatives."""
-_NEGATIVES = 5
 _HOLDS = 0.6
 """A passage with this `overlap` with the evidence answers."""
 _MAY_HOLD = 0.4
@@ -67,9 +66,8 @@ def pairs(
         if evidence and not gold:
             continue
         others = [p for p in near if not evidence or overlap(evidence, p.text) < _MAY_HOLD]
-        # The nearest, and some from further down.
-        chosen = [*others[:3], *rng.sample(others[3:], min(_NEGATIVES - 3, len(others[3:])))]
-        for passage in chosen:
+        # The nearest, and one from further down.
+        for passage in [*others[:2], *rng.sample(others[2:], min(1, len(others[2:])))]:
             yield answer_row(passage.premise, question, False, "everyday/near")
         said_near = [quote for p in others[:2] for quote in quotes_in(p) if quote.is_statement]
         for quote in rng.sample(said_near, min(1, len(said_near))):

@@ -1,4 +1,4 @@
-"""Trains the adapter: one seeded, resumable command, on a CPU or a GPU, in bf16 on both.
+"""Trains the adapter: one seeded, resumable command, on a CPU or a GPU.
 
 python -m training.fit --base FOLDER --out FOLDER --data a.jsonl --data b.jsonl=3000
 """
@@ -108,7 +108,7 @@ def fit(
     adapter: Annotated[Path | None, typer.Option(help="Adapter to continue from.")] = None,
     epochs: int = 1,
     rank: Annotated[int, typer.Option(help="Rank of a new adapter.")] = 16,
-    first_layer: Annotated[int, typer.Option(help="First layer, 0 to 11, with adapters.")] = 5,
+    first_layer: Annotated[int, typer.Option(help="First layer, 0 to 11, to train adapters of.")] = 5,
     rate: float = 5e-4,
     tokens: Annotated[int, typer.Option(help="Most padded tokens of a batch.")] = 1536,
     parts: Annotated[int, typer.Option(help="Batches a step.")] = 3,
@@ -141,7 +141,7 @@ def fit(
         "data": data,
         "epochs": epochs,
         "rank": lora.r,
-        "first_layer": min(lora.layers_to_transform or [0]),
+        "first_layer": first_layer,
         "rate": rate,
         "tokens": tokens,
         "parts": parts,

@@ -38,9 +38,8 @@ def data(tmp_path: Path) -> Path:
 def run(base: Path, out: Path, data: Path, **options: Any) -> dict[str, torch.Tensor]:
     from safetensors.torch import load_file
 
-    fit.fit(
-        base, out, [str(data)], rank=2, first_layer=0, tokens=64, parts=2, device="cpu", **options
-    )
+    given = {"rank": 2, "first_layer": 0, "tokens": 64, "parts": 2} | options
+    fit.fit(base, out, [str(data)], device="cpu", **given)
     return dict(load_file(out / "adapter_model.safetensors"))
 
 
@@ -91,15 +90,18 @@ def test_a_folder_of_something_else_is_not_written_over(
     assert (out / name).read_text() == "mine"
 
 
-def test_what_goes_on_from_an_adapter_notes_its_rank_and_layers(
-    base: Path, data: Path, tmp_path: Path
+def test_what_goes_on_from_an_adapter_keeps_its_rank_and_its_lower_layers(
+    data: Path, tmp_path: Path
 ) -> None:
+    base = tiny_mpnet(tmp_path / "base", layers=2)
     first, second = tmp_path / "first", tmp_path / "second"
     second.mkdir()
-    run(base, first, data)
-    fit.fit(base, second, [str(data)], adapter=first, rank=5, first_layer=1, device="cpu")
+    before = run(base, first, data)
+    after = run(base, second, data, adapter=first, rank=5, first_layer=1)
     kept = json.loads((second / "training.json").read_text())
-    assert (kept["rank"], kept["first_layer"], kept["parts"]) == (2, 0, 3)
+    assert (kept["rank"], kept["first_layer"], kept["parts"]) == (2, 1, 2)
+    same = {name for name, value in before.items() if torch.equal(value, after[name])}
+    assert same == {name for name in before if ".layer.0." in name}
     run(base, first, data)  # Its own adapter may be written anew.
 
 
