@@ -25,6 +25,7 @@ from citeproof.commands.options import (
     Cold,
     Config,
     Method,
+    MethodSets,
     Model,
     On,
     Page,
@@ -208,7 +209,7 @@ def index(
                 write_line(terminal(), f"removed {each}")
         return
     if watch:
-        shown.refuse_unwatchable(given)
+        shown.refuse_unwatchable(given, vectors)
     ready = shown.open_vectors(given, vectors, name) if vectors else None
     if ready is None:
         shown.refuse_wrong(given, name, rebuild=rebuild)
@@ -249,7 +250,7 @@ def ask(
     method: Method = "vtg",
     llm: LLM = None,
     paper: Paper = None,
-    sets: Sets = None,
+    sets: MethodSets = None,
     unverified: Annotated[
         str | None,
         option(
@@ -323,7 +324,7 @@ def chat(
         option("Keep the conversation under a name, and continue it.", metavar="NAME"),
     ] = None,
     cold: Cold = False,
-    sets: Sets = None,
+    sets: MethodSets = None,
     store: Store = None,
     config: Config = None,
 ) -> None:

@@ -36,11 +36,13 @@ from citeproof.tools.entailment import Pair
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.opening import open_first, shipped_threshold
 from citeproof.tools.entailment.risk import measure_risk
+from citeproof.tools.llm.chat_models import refuse_unnamed
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings, open_embedder
 from citeproof.tools.transport import without_secrets
 
 _CORE = ("citeproof", "langgraph", "langchain-core", "langchain-openai", "chromadb")
-_LOCAL = ("xllamacpp", "sentence-transformers", "transformers", "torch")
+_NETWORKS = ("sentence-transformers", "transformers", "torch")
+"""Packages of the extra `local` for entailment and embedding."""
 _SAMPLE = (
     "The lighthouse on the northern cape was built of grey granite in three summers. Its keeper "
     "wrote down every ship that passed, the weather at noon and the price of lamp oil. "
@@ -79,9 +81,13 @@ def diagnose(settings: Settings, *, measure: bool = False) -> list[Check]:
         Check("Python", "ok", f"{platform.python_version()}, {platform.platform()}"),
         Check("CPU", "ok", f"{cores()} cores for this process"),
         *(_package(name, "citeproof") for name in _CORE),
-        *(_package(name, '"citeproof[local]"') for name in _LOCAL),
+        *_local_packages(settings),
         _look("GPU", _gpu, settings),
         _look("Language model", _llm, settings),
+        *(
+            _look(f"Language model of {role}", _llm, settings.model_copy(update={"llm": own}))
+            for role, own in settings.roles.items()
+        ),
         _look("Embedding model", _embedder, settings),
         _look("Entailment model", _entailment, settings),
         _look("Chroma store", _store, settings),
@@ -107,7 +113,7 @@ def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
         ModelError: A model is not available.
     """
     used = []
-    if settings.llm.model == "local" and settings.llm.path is None:
+    if any(one.embedded and one.path is None for one in _llms(settings)):
         used.append(LLM)
     if settings.embedding.embedded:
         used.append(MINILM)
@@ -141,18 +147,38 @@ def _about(what: str) -> Iterator[None]:
         raise type(error)(f"{what}: {error.what}", why=error.why, fix=error.fix) from error
 
 
-def _package(name: str, install: str) -> Check:
+def _llms(settings: Settings) -> list[LLMSettings]:
+    return [settings.llm, *settings.roles.values()]
+
+
+def _local_packages(settings: Settings) -> Iterator[Check]:
+    """The packages of the extra `local`, which only models of this process need."""
+    own, install = settings.entailment, '"citeproof[local]"'
+    here = own.base_url is None
+    needed = (
+        (settings.embedding.base_url is None and settings.retriever.kind != "bm25")
+        or (here and own.backend != "judge")
+        or (settings.answerability.model == "local" and (here or not own.own))
+    )
+    needs_server = any(one.embedded for one in _llms(settings))
+    yield _package("xllamacpp", install, needed=needs_server)
+    yield from (_package(name, install, needed=needed) for name in _NETWORKS)
+
+
+def _package(name: str, install: str, *, needed: bool = True) -> Check:
     try:
         return Check(name, "ok", version(name))
     except PackageNotFoundError:
+        if not needed:
+            return Check(name, "ok", "not installed; not needed")
         return Check(name, "missing", "not installed", f"Run: pip install {install}")
 
 
 def _gpu(_: Settings) -> _Found:
     try:
         import torch
-    except ImportError:
-        return "warn", "not checked: torch is not installed", ""
+    except (ImportError, OSError) as error:  # OSError: from a library that torch loads
+        return "warn", f"not checked: torch does not load: {error}", ""
     if torch.cuda.is_available():
         return str(torch.cuda.get_device_name(0))
     return "Apple Metal" if torch.backends.mps.is_available() else "none; not needed"
@@ -160,9 +186,10 @@ def _gpu(_: Settings) -> _Found:
 
 def _llm(settings: Settings) -> _Found:
     llm = settings.llm
+    refuse_unnamed(llm)
     if llm.vllm and llm.base_url is None:
         return f"{llm.vllm} on {vllm_program()}; not started"
-    if llm.model == "local":
+    if llm.embedded:
         if llm.path is None:
             return _check_embedded(LLM, settings)
         path = named_gguf(llm.path)
@@ -298,7 +325,7 @@ def _speeds(settings: Settings, there: set[str]) -> Iterator[Check]:
         yield _look("Embedding speed", _embedding_speed, settings)
     if settings.entailment.embedded and "Entailment model" in there:
         yield _look("Entailment speed", _entailment_speed, settings)
-    if settings.llm.model == "local" and "Language model" in there:
+    if settings.llm.embedded and "Language model" in there:
         yield _look("Language model speed", _llm_speed, settings)
 
 
@@ -349,7 +376,7 @@ def _list_models(settings: LLMSettings) -> list[str]:
     headers = {"authorization": f"Bearer {key}"} if key else {}
     assert settings.base_url is not None
     url = httpx.URL(settings.base_url)
-    reply = _get(url.copy_with(path=f"{url.path.rstrip('/')}/models"), headers)
+    reply = _get(str(url.copy_with(path=f"{url.path.rstrip('/')}/models")), headers)
     if reply.status_code in (401, 403):
         raise ModelOutageError("it rejects the key", fix="Correct `llm.api_key`.")
     try:
@@ -362,17 +389,16 @@ def _list_models(settings: LLMSettings) -> list[str]:
 def _find_chroma(settings: ChromaSettings) -> None:
     """Ask a Chroma server for its heartbeat."""
     scheme = "https" if settings.ssl else "http"
-    url = httpx.URL(f"{scheme}://{settings.host}:{settings.port}/api/v2/heartbeat")
-    reply = _get(url, {})
+    reply = _get(f"{scheme}://{settings.host}:{settings.port}/api/v2/heartbeat", {})
     if reply.status_code != 200:
         why = f"it answers with HTTP {reply.status_code}"
         raise ModelOutageError("no Chroma server is there", why=why, fix="Correct `chroma.host`.")
 
 
-def _get(url: httpx.URL, headers: dict[str, str]) -> httpx.Response:
+def _get(url: str, headers: dict[str, str]) -> httpx.Response:
     try:
         return httpx.get(url, headers=headers, timeout=_PATIENCE)
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         why = str(error) or type(error).__name__
         raise ModelOutageError("it cannot be reached", why=why, fix="Start it.") from error
 

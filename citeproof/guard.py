@@ -6,11 +6,13 @@ requests to it, and read the replies if it resolves its own name to 127.0.0.1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # Starlette is only installed with a server
     from starlette.datastructures import Headers
+    from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["LOOPBACK", "LocalOnlyGuard"]
@@ -36,6 +38,8 @@ class LocalOnlyGuard:
         max_bytes: Maximum length of a body.
         body_type: Required content type of a body. Any page can send a form without a preflight
             request, so allow `multipart/form-data` only if you also require a custom header.
+        check: Returns the reply to a request that it does not let in, by its headers and address,
+            before the body is read; None lets it in.
     """
 
     def __init__(
@@ -46,12 +50,14 @@ class LocalOnlyGuard:
         allowed_origins: Sequence[str] = (),
         max_bytes: int = MAX_BYTES,
         body_type: str = "application/json",
+        check: Callable[[Request], Response | None] | None = None,
     ) -> None:
         self.app = app
         self._hosts = {host.lower().strip("[]") for host in allowed_hosts}
         self._origins = {origin.lower().rstrip("/") for origin in allowed_origins}
         self._max_bytes = max_bytes
         self._body_type = body_type
+        self._check = check
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on or reject it."""
@@ -80,6 +86,9 @@ class LocalOnlyGuard:
             return
         if scope["type"] == "websocket":
             await self.app(scope, receive, send)
+            return
+        if self._check is not None and (reply := self._check(Request(scope))) is not None:
+            await reply(scope, receive, send)
             return
         too_large = f"A body may have at most {self._max_bytes:,} bytes."
         told = filter(str.isdecimal, headers.getlist("content-length"))

@@ -27,11 +27,20 @@ _WITH_PROVIDER = re.compile(
     r"|perplexity|together|vllm|xai):."
 )
 _ASTRAY = {
+    "checkpointer": "a database that would get your password and the questions",
+    "host": "a server that would get the documents and the questions",
     "source": "which gets the questions, and may be a program",
     "vllm_args": "arguments of a program",
     "address": "machines that would get your keys and documents",
 }
 """Key → why the file of a folder may only set it once the file is trusted."""
+_HERE = {"checkpointer": "sqlite", "source": "index"}
+"""Key → its value that names nothing elsewhere."""
+_SECRETS = re.compile(
+    r"(?<=://)[^/\s]+(?=@)|(?<=[?&])(?P<name>[\w-]*(?:passw(?:or)?d|key|token|secret)=)[^&#\s'\"]+",
+    re.IGNORECASE,
+)
+"""User names and passwords in addresses, and values of parameters that hold a secret."""
 _FIX = "See citeproof.settings for what each key means."
 
 _S = TypeVar("_S", bound=BaseModel)
@@ -74,6 +83,8 @@ def load(
         for place, values in own.items():
             sections[place] = _merge(sections.get(place, {}), values)
     merged = sections.pop((), {})
+    if file is None:
+        _refuse_stranger((), merged, read)
     llm = sections.get(("llm",), {})
     for (section, *role), values in sections.items():
         whole = _merge(llm, values) if role else values
@@ -136,8 +147,8 @@ def unknown_name_error(
 
 
 def hide_credentials(text: str) -> str:
-    """The text without user names and passwords in addresses."""
-    return re.sub(r"(?<=://)[^/@\s]+@", "…@", text)
+    """The text without user names, passwords and keys in addresses."""
+    return _SECRETS.sub(lambda found: f"{found['name'] or ''}…", text)
 
 
 def _file(file: Path | str | None) -> tuple[_Source, list[Any]]:
@@ -256,7 +267,7 @@ def _merge(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_stranger(place: Key, section: Mapping[str, Any], read: Sequence[_Source]) -> None:
-    """Reject a project's file that sends the user's API key elsewhere, or chooses a program to run.
+    """Reject a project's file that sends keys or data elsewhere, or chooses a program to run.
 
     The file comes with the folder, which may be untrusted.
 
@@ -270,11 +281,11 @@ def _refuse_stranger(place: Key, section: Mapping[str, Any], read: Sequence[_Sou
         return next(found, None)
 
     own, environment = read[0], read[1]
-    spelled, known = ".".join(place), dict(_ASTRAY)
+    known = dict(_ASTRAY)
     if section.get("api_key") is not None and origin("api_key") is environment:
         key = environment.spell(*place, "api_key")
         known["base_url"] = f"a server that would get the key in {key}"
-    stated = (name for name in known if section.get(name, "index") not in (None, "", "index"))
+    stated = (name for name in known if section.get(name) not in (None, "", _HERE.get(name)))
     name = next((name for name in stated if origin(name) is own), None)
     if name is None:
         return
@@ -282,7 +293,7 @@ def _refuse_stranger(place: Key, section: Mapping[str, Any], read: Sequence[_Sou
 
     if not is_trusted(Path(FILE)):
         raise SettingsError(
-            f"{FILE} of this folder sets {spelled}.{name}, {known[name]}",
+            f"{FILE} of this folder sets {own.spell(*place, name)}, {known[name]}",
             why="the file comes with the folder, and you have not trusted it",
             fix=f"Look at it. If it is yours, run `citeproof trust` once, or name it each time: "
             f"--config {FILE}.",

@@ -6,7 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from citeproof.files import read_file, write_whole
+from citeproof.files import file_errors, read_file, write_whole
 
 __all__ = ["is_trusted", "trust"]
 
@@ -30,7 +30,8 @@ def trust(file: Path) -> Path:
     """
     noted = _trusted_files() | {str(file.resolve()): _hash(read_file(file))}
     place = _place()
-    place.parent.mkdir(parents=True, exist_ok=True)
+    with file_errors(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
     write_whole(place, json.dumps(noted, indent=2, sort_keys=True) + "\n")
     return place
 

@@ -116,6 +116,15 @@ def test_help_shows_no_type_for_a_flag(command: list[str]) -> None:
     assert "bool" not in said
 
 
+@pytest.mark.parametrize(
+    ("command", "has_parameters"), [("ask", True), ("chat", True), ("eval", True), ("index", False)]
+)
+def test_help_offers_a_methods_parameters_where_there_is_a_method(
+    command: str, has_parameters: bool
+) -> None:
+    assert ("max_trials" in run([command, "--help"]).output) == has_parameters
+
+
 def test_help_names_every_command_and_imports_nothing_heavy() -> None:
     code = (
         "import sys\n"
@@ -370,10 +379,15 @@ def test_config_shows_the_settings_in_force_without_secrets() -> None:
     )
     address = "llm.base_url=http://me:pass@localhost/v1"
     secret = "llm.api_key=sk-2"
-    result = run(["config", "--set", address, "--set", secret, "--store", "store"], code=0)
+    kept = "checkpointer=postgresql://me:p@ss@db/runs?sslmode=require&PassWord=pass"
+    keyed = "embedding.base_url=http://localhost/v1?api-key=pass&version=2#a"
+    sets = [each for one in (address, secret, kept, keyed) for each in ("--set", one)]
+    result = run(["config", *sets, "--store", "store"], code=0)
     read = tomllib.loads(result.stdout)
     assert read["llm"]["model"] == "openai:gpt-4o"
     assert read["llm"]["base_url"] == "http://…@localhost/v1"
+    assert read["checkpointer"] == "postgresql://…@db/runs?sslmode=require&PassWord=…"
+    assert read["embedding"]["base_url"] == "http://localhost/v1?api-key=…&version=2#a"
     assert read["roles"]["judge"]["model"] == "anthropic:claude"
     assert read["chroma"]["path"] == "store"
     assert "# api_key is set (hidden)" in result.stdout
@@ -461,3 +475,6 @@ def test_a_settings_file_is_trusted_by_name(
     run(["trust"], code=0)
     run(["config"], code=0)
     run(["trust", "none.toml"], code=2)
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("citeproof.trust._place", lambda: tmp_path / "file/trusted.json")
+    assert "cannot be written" in run(["trust"], code=2).stderr

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sys
+from importlib.abc import MetaPathFinder
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +204,58 @@ def test_vllm_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "vllm").touch(0o755)
     found = look(settings)["Language model"]
     assert (found.status, found.detail) == ("ok", f"org/m on {tmp_path / 'vllm'}; not started")
+
+
+def test_a_server_whose_model_is_not_named_is_told(fresh: Settings) -> None:
+    unnamed = LLMSettings(base_url="http://127.0.0.1:9/v1")
+    found = look(fresh, llm=unnamed)["Language model"]
+    assert found.status == "missing"
+    assert "yet llm.base_url is set" in found.detail
+    found = look(fresh, roles={"judge": unnamed})["Language model of judge"]
+    assert "yet llm.base_url is set" in found.detail
+    assert LLM.name not in repair(fresh.model_copy(update={"llm": unnamed}))
+
+
+def test_a_host_with_a_port_is_told_as_unreachable(fresh: Settings) -> None:
+    found = look(fresh, chroma=ChromaSettings(host="localhost:8000"))["Chroma store"]
+    assert (found.status, "it cannot be reached: Invalid port" in found.detail) == ("missing", True)
+
+
+def test_a_torch_that_does_not_load_is_told(
+    fresh: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken(MetaPathFinder):
+        def find_spec(self, name: str, *_: Any) -> None:
+            if name == "torch":
+                raise OSError("libcudart.so: cannot open shared object file")
+
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
+    found = look(fresh)["GPU"]
+    assert (found.status, "libcudart.so" in found.detail) == ("warn", True)
+
+
+def test_packages_for_local_models_are_missing_only_where_one_is_used(
+    fresh: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def installed(name: str) -> str:
+        if name in ("xllamacpp", "torch"):
+            raise PackageNotFoundError(name)
+        return "1.0"
+
+    monkeypatch.setattr(doctor, "version", installed)
+    found = look(fresh)
+    assert [found[name].status for name in ("xllamacpp", "torch")] == ["missing", "missing"]
+    elsewhere: dict[str, Any] = {
+        "llm": LLMSettings(model="openai:gpt-4o"),
+        "entailment": EntailmentSettings(model="judge"),
+        "retriever": RetrieverSettings(kind="bm25"),
+    }
+    found = look(fresh, **elsewhere)
+    assert found["torch"] == Check("torch", "ok", "not installed; not needed")
+    assert found["xllamacpp"].status == "ok"
+    found = look(fresh, **elsewhere, roles={"judge": LLMSettings()})
+    assert [found[name].status for name in ("xllamacpp", "torch")] == ["missing", "ok"]
 
 
 def test_a_package_that_is_not_installed() -> None:

@@ -321,6 +321,8 @@ def test_a_key_goes_only_where_it_was_meant_for(
         ('[ray]\naddress = "ray://x:10001"', "", "ray.address"),
         ('retriever = "python:own_search:plain"', "", "retriever.source"),
         ('retriever = "postgresql://elsewhere/db"', "", "retriever.source"),
+        ('checkpointer = "postgresql://elsewhere/runs"', "", "sets checkpointer"),
+        ('[chroma]\nhost = "index"', "", "chroma.host"),
     ],
 )
 def test_a_folders_file_gets_no_key_for_its_server_unless_it_is_trusted(
@@ -351,6 +353,8 @@ def test_a_folders_file_may_name_a_server_that_gets_no_key(
     assert Settings.load().llm.base_url == "http://mine/v1"
     toml('retriever = "postgresql://elsewhere/db"')
     assert Settings.load(retriever="index").retriever.source == "index"
+    toml('checkpointer = "sqlite"\n[chroma]\nhost = "none"')
+    assert Settings.load().chroma.host is None
 
 
 def test_a_later_source_that_turns_to_another_provider_leaves_key_and_server() -> None:

@@ -11,6 +11,7 @@ import typer
 from citeproof.commands.options import (
     Backend,
     Config,
+    MethodSets,
     Model,
     On,
     Paper,
@@ -46,7 +47,7 @@ def evaluate(
     sub_questions: Annotated[
         bool, flag("Ask ASQA's sub-questions instead of the question.", "--sub-questions")
     ] = False,
-    sets: Sets = None,
+    sets: MethodSets = None,
     at_once: Annotated[
         int | None, option("Questions at a time; by default 1 (embedded model) or 8.", min=1)
     ] = None,

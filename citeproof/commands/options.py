@@ -30,6 +30,10 @@ Config = Annotated[Path | None, option("Settings file; by default citeproof.toml
 Store = Annotated[Path | None, option("Folder of the index; by default .citeproof.")]
 Sets = Annotated[
     list[str] | None,
+    option("A setting, such as llm.model=openai:gpt-4o.", "--set", metavar="KEY=VALUE"),
+]
+MethodSets = Annotated[
+    list[str] | None,
     option(
         "A setting (llm.model=openai:gpt-4o) or a method's parameter (max_trials=3).",
         "--set",

@@ -19,10 +19,9 @@ from grandalf.layouts import SugiyamaLayout
 from markupsafe import Markup
 
 from citeproof.errors import MissingExtraError
-from citeproof.files import file_errors
+from citeproof.files import file_errors, whole_file
 from citeproof.graphs.shape import Edge, drawable, read_shape
 from citeproof.pages.render import asset, fragment
-from citeproof.paths import expand
 
 __all__ = ["draw", "render_mermaid", "write_graph"]
 
@@ -240,5 +239,5 @@ def write_graph(path: Path, graph: Any) -> None:
             data = f"```mermaid\n{render_mermaid(graph)}```\n".encode()
         case _:
             data = render_mermaid(graph).encode()
-    with file_errors(path):
-        expand(path).write_bytes(data)
+    with whole_file(path) as file, file_errors(path):
+        file.write(data)

@@ -148,8 +148,6 @@ class _Made:
         self.examples = read_examples(plan.data, plan.limit, plan.seed)
         if plan.corpus == "index":
             self.examples = [one.model_copy(update={"documents": ()}) for one in self.examples]
-        if shard is not None:
-            self.examples = shard.of(self.examples)
         self.gold = plan.gold or plan.method == "oracle"
         parts = plan.sub_questions
         if plan.paper is not None:
@@ -165,6 +163,14 @@ class _Made:
             self.parameters.setdefault("ranked", "true")
         if "form" in known and (form := find_form(plan.data, self.examples)):
             self.parameters.setdefault("form", form)
+        if self.gold and "k" not in known:
+            raise InputError(
+                f"{plan.method} cannot be given gold documents",
+                why="it reads none before it answers",
+                fix="Leave out --gold, or choose another method.",
+            )
+        if shard is not None:  # last: the parameters of a part are those of the whole
+            self.examples = shard.of(self.examples)
 
     def answer(
         self,

@@ -35,8 +35,14 @@ _QUIET, _LONGEST = 500, 10_000
 """Milliseconds without a change after which a burst of changes is over, and its longest time."""
 
 
-def refuse_unwatchable(documents: Sequence[str]) -> None:
+def refuse_unwatchable(documents: Sequence[str], vectors: str | None) -> None:
     """Refuse documents that cannot be watched."""
+    if vectors is not None:
+        raise InputError(
+            "--vectors cannot be watched",
+            why="they belong to the file as it is now",
+            fix="Leave out --watch, and index the file again when both have changed.",
+        )
     with MissingExtraError.unless_installed("watch", "Files cannot be watched"):
         import watchfiles  # noqa: F401
     for name in documents:

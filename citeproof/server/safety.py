@@ -76,16 +76,12 @@ def protect(
             refused.
     """
 
-    async def check_token(scope: Scope, receive: Receive, send: Send) -> None:
-        """Let in only requests with the token that the path needs."""
-        if scope["type"] == "http" and (refused := _refuse_stranger(Request(scope), token, own)):
-            await refused(scope, receive, send)
-        else:
-            await app(scope, receive, send)
+    def check_token(request: Request) -> Response | None:
+        return _refuse_stranger(request, token, own)
 
-    json_only = LocalOnlyGuard(check_token, allowed_hosts=hosts, max_bytes=MOST_JSON)
+    json_only = LocalOnlyGuard(app, allowed_hosts=hosts, max_bytes=MOST_JSON, check=check_token)
     with_files = LocalOnlyGuard(
-        check_token, allowed_hosts=hosts, max_bytes=MOST_UPLOAD, body_type=_FORM
+        app, allowed_hosts=hosts, max_bytes=MOST_UPLOAD, body_type=_FORM, check=check_token
     )
 
     async def guard_request(scope: Scope, receive: Receive, send: Send) -> None:

@@ -8,6 +8,7 @@ from itertools import combinations
 from operator import mul
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import Mock
 
 import pytest
 
@@ -206,6 +207,9 @@ def test_a_drawing_is_saved_as_svg_or_mermaid(
     ET.parse("g.svg")
     assert Path("g.mmd").read_text("utf-8") == plain
     assert Path("g.md").read_text("utf-8") == f"```mermaid\n{plain}```\n"
+    monkeypatch.setattr("os.fsync", Mock(side_effect=OSError(28, "full")))
+    run(["graph", "vtg", "-o", "g.mmd"], code=2)
+    assert Path("g.mmd").read_text("utf-8") == plain, "a full disk leaves what was there"
     failed = run(["graph", "vtg", "-o", "no/g.svg"])
     assert (failed.exit_code, "cannot be written" in failed.stderr) == (2, True)
 

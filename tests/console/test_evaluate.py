@@ -135,6 +135,13 @@ def ask_closed_book(asked: list[dict[str, Any]], *more: str) -> Any:
     )
 
 
+def test_a_closed_book_is_given_no_gold_documents(opened: list[Settings]) -> None:
+    refused = ask_closed_book([{}], "--gold")
+    assert refused.exit_code == 2
+    assert "closedbook cannot be given gold documents" in refused.stderr
+    assert opened == []
+
+
 @pytest.mark.usefixtures("unindexed")
 def test_a_closed_book_needs_no_index_unless_it_cites() -> None:
     refused = ask_closed_book([{}], "--set", "cite=true")

@@ -96,6 +96,7 @@ def test_the_standard_input_is_a_document(docs: Path) -> None:
         (["docs", "--name", "b.txt"], "--name is only for stdin"),
         (["https://u:p@example.org/"], "holds a user name or password"),
         (["--watch", "https://example.org/"], "cannot be watched"),
+        (["--watch", "a.jsonl", "--vectors", "v.npy"], "--vectors cannot be watched"),
         (["--watch", "nowhere"], "nowhere does not exist"),
     ],
 )

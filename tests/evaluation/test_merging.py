@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from citeproof.errors import InputError
 from citeproof.evaluation.manifest import require_manifest
 from citeproof.evaluation.merging import Shard, merge
 from citeproof.evaluation.runner import run
-from tests.evaluation.scripted import examples, reply, toolbox, write
+from tests.evaluation.scripted import examples, reply, rows, toolbox, write
 from tests.evaluation.test_runner import lines, vtg
 
 invoke = CliRunner().invoke
@@ -51,6 +52,24 @@ def test_merged_shards_are_the_run_that_was_not_parted(
     result = invoke(cli.app, [*command, "--out", "merged", "--resume"])
     assert result.exit_code == 0
     assert "answered · " not in result.stderr  # nothing is asked again
+
+
+def test_shards_have_the_parameters_of_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: toolbox())
+    asked = [{**row, "task": "qa"} if n < 2 else row for n, row in enumerate(rows(4))]
+    asked[3]["docs"] = asked[3]["docs"][:0]
+    Path("mixed.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in asked), "utf-8")
+    command = ["eval", "--data", "mixed.jsonl", "--method", "vanilla"]
+    for n in (1, 2):
+        invoke(cli.app, [*command, "--shard", f"{n}/2", "--out", f"{n}"])
+    parameters = [require_manifest(Path(f"{n}")).parameters for n in (1, 2)]
+    assert parameters[0] == parameters[1]
+    assert not parameters[0]["ranked"]
+    result = invoke(cli.app, ["merge", "1", "2", "--out", "merged"])
+    assert result.exit_code == 0, result.output
 
 
 async def test_what_is_missing_stays_missing_and_an_error_gives_way(tmp_path: Path) -> None:

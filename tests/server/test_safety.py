@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,19 @@ async def test_a_token_is_needed_by_all_but_health_checks(tmp_path: Path) -> Non
         assert entered.status_code == 303
         assert {"HttpOnly", "SameSite=strict"} < set(entered.headers["set-cookie"].split("; "))
         assert (await http.get("/")).status_code == 200  # the client keeps the cookie
+
+
+@pytest.mark.parametrize("path", ["/api/documents", "/api/ask"])
+async def test_the_body_of_a_stranger_is_not_read(tmp_path: Path, path: str) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        raise AssertionError("the body was read")
+        yield b""
+
+    form = {"content-type": "multipart/form-data; boundary=x", "x-citeproof": "upload"}
+    async with client(tmp_path, token=TOKEN) as http:
+        assert (await http.post(path, content=body(), headers=form)).status_code == 401
+        foreign = {**form, "host": "evil.example"}
+        assert (await http.post(path, content=body(), headers=foreign)).status_code == 403
 
 
 async def test_a_token_of_base64_may_be_written_as_it_is(tmp_path: Path) -> None:
