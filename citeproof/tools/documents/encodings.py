@@ -20,6 +20,8 @@ _SAMPLE = 1 << 16
 """Bytes from which an encoding is guessed; the time of a guess grows with them."""
 _FEW = 16
 """Fewer non-ASCII bytes than this say nothing about the encoding; most such files are Western."""
+_FEW_ERRORS = 4
+"""UTF-8 with errors has at least this many other non-ASCII characters for each error."""
 _DECLARED = re.compile(
     rb"<\?xml[^>]{0,200}encoding\s*=\s*[\"']([\w.:-]+)|<meta[^>]{0,400}charset\s*=\s*[\"']?([\w.:-]+)",
     re.IGNORECASE,
@@ -51,7 +53,7 @@ def decode(data: bytes, path: Path) -> str:
 
 
 def decode_any(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
-    """Decode a file in any encoding, and report a guessed encoding as a problem.
+    """Decode a file in any encoding, and report a guessed encoding or errors as a problem.
 
     Raises:
         DocumentError: No encoding fits, or the file is binary.
@@ -63,6 +65,8 @@ def decode_any(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
             raise
     text = data.decode(name, "replace")
     told = f"it is not UTF-8 and was read as {name}, so letters may be wrong; save it as UTF-8"
+    if name == "utf_8":
+        told = f"bytes in it that are not UTF-8 were read as � ({_errors(text, data):,})"
     return _lines(text).translate(SOFT), (told,)
 
 
@@ -95,6 +99,10 @@ def as_utf8(data: bytes, charset: str) -> bytes:
 
 
 def _guess(data: bytes) -> str:
+    text = data.decode("utf-8", "replace")
+    beyond = len(text) - len(text.encode("ascii", "ignore")) - text.count("\ufffd")
+    if beyond >= _FEW_ERRORS * _errors(text, data):
+        return "utf_8"
     if sum(byte > 127 for byte in data) < _FEW:
         return "" if _is_odd(data) else "cp1252"
     from charset_normalizer import from_bytes
@@ -104,6 +112,11 @@ def _guess(data: bytes) -> str:
     if best is None or best.encoding == "ascii":
         best = from_bytes(data).best() if len(data) < 16 * _SAMPLE else None
     return best.encoding if best else ("" if _is_odd(data) else "cp1252")
+
+
+def _errors(text: str, data: bytes) -> int:
+    """Return how often bytes were not UTF-8; the data may contain U+FFFD itself."""
+    return text.count("\ufffd") - data.count("\ufffd".encode())
 
 
 def _is_odd(data: bytes) -> bool:

@@ -1,8 +1,9 @@
 """Finds the documents under files and folders, and reads them.
 
-Folders are searched recursively; hidden files and folders are skipped. A document is identified by
-its resolved path, so a folder that is reached by two paths yields each document once. Each file has
-its own error, so one bad file never stops the others from being read.
+Folders are searched recursively; hidden files and folders are skipped, and so are the files with
+which Office locks others (`~$report.docx`). A document is identified by its resolved path, so a
+folder that is reached by two paths yields each document once. Each file has its own error, so one
+bad file never stops the others from being read.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def find(paths: Sequence[Path], *, follow_links: bool = False) -> Found:
             found.errors.append((path, f"{path} cannot be opened: {error.strerror}."))
             return
         for entry in entries:
-            if entry.name.startswith("."):
+            if entry.name.startswith((".", "~$")):
                 continue
             real = resolve(entry)
             if real != entry and not any(map(real.is_relative_to, named)):

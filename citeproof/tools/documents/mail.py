@@ -5,7 +5,7 @@ from __future__ import annotations
 import email
 import email.policy
 import re
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from pathlib import Path
 
 from citeproof.errors import DocumentError
@@ -25,7 +25,7 @@ _HEADERS = ("Subject", "From", "To", "Cc", "Date")
 
 
 def read_eml(data: bytes, path: Path) -> Document:
-    """Read a message: its headers, and its plain text, or its HTML if it has none."""
+    """Read a message: its headers, and its plain text, or its HTML if that is missing or blank."""
     return _message(data, path, "")
 
 
@@ -56,28 +56,39 @@ def _message(data: bytes, path: Path, where: str) -> Document:
         message = email.message_from_bytes(data, policy=email.policy.default)
         assert isinstance(message, EmailMessage)
         headers = {name: whole(str(message[name])) for name in _HEADERS if message[name]}
-        body = message.get_body(("plain", "html"))
+        bodies = filter(None, (message.get_body((kind,)) for kind in ("plain", "html")))
+        contents = [(body.get_content_type(), _content(body)) for body in bodies]
         problems = [
             f"its attachment {part.get_filename() or part.get_content_type()} was not read; "
             "save it beside the message"
             for part in message.iter_attachments()
         ]
-        if body is None:
+        if not contents:
             problems.append(f"no text was found in it, only {message.get_content_type()}")
-        payload = body.get_payload(decode=True) if body is not None else b""
-        charset = body.get_content_charset("utf-8") if body is not None else ""
     except Exception as error:  # odd headers and encodings break the parser in many ways
         raise unusable(path, f"it is not a valid message ({error})", _FIX) from error
     if not headers:
         raise unusable(path, "it has neither a subject nor a sender", _FIX)
     title = " ".join(headers.get("Subject", "").split()) or path.stem
     head = "\n".join(f"{name}: {' '.join(value.split())}" for name, value in headers.items())
-    content = as_utf8(payload, charset) if isinstance(payload, bytes) else b""
-    if body is not None and body.get_content_type() == "text/html":
-        said = read_html(content, path).parts[0].text
+    kind, content = max(contents, key=_says_something, default=("", b""))
+    if kind == "text/html":
+        page = read_html(content, path)
+        said, more = page.parts[0].text, page.problems
     else:
-        said, _ = decode_any(content, path)
+        said, more = decode_any(content, path)
     lines = f"{head}\n\n{said.strip()}".split("\n")
     text, rows = write_out_tables((line, False) for line in lines)
     parts = sections(text, find_text_headings(text), title, kept=rows, location=where)
-    return Document(str(path), title, parts, tuple(problems))
+    return Document(str(path), title, parts, (*problems, *more))
+
+
+def _says_something(content: tuple[str, bytes]) -> bool:
+    return bool(content[1].decode("utf-8-sig", "replace").strip())
+
+
+def _content(body: MIMEPart) -> bytes:
+    payload = body.get_payload(decode=True)
+    if not isinstance(payload, bytes):
+        return b""
+    return as_utf8(payload, body.get_content_charset("utf-8"))

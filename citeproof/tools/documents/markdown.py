@@ -19,12 +19,13 @@ from citeproof.tools.documents.base import (
     unusable,
 )
 from citeproof.tools.documents.encodings import decode, decode_any
+from citeproof.tools.documents.markdown_code import show_marks, split_code
 from citeproof.tools.documents.markdown_html import without_html
-from citeproof.tools.documents.markdown_inline import split_code, without_marks
+from citeproof.tools.documents.markdown_inline import CODE, without_marks
 from citeproof.tools.documents.pipe_tables import write_out_tables
 from citeproof.tools.documents.text import name_long_lists
 
-_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
 # It must begin with a key: other text below a rule is ordinary text.
 _FRONT_MATTER = re.compile(
@@ -33,7 +34,7 @@ _FRONT_MATTER = re.compile(
     re.DOTALL,
 )
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
-_MARKS = re.compile(r"[*`]|(?<!\w)_+|_+(?!\w)")
+_MARKS = re.compile(CODE + r"|[*`]|(?<!\w)_+|_+(?!\w)")
 _BOLD = re.compile(r"(\*\*|__)(?=[^\s*_])(?P<said>[^*_]*[^\s*_])\1[ \t]*\\?")
 """Matches a line that is all bold, up to the break after it."""
 _FIX = "Open it in Jupyter and save it again."
@@ -55,6 +56,8 @@ def read_markdown(data: bytes, path: Path) -> Document:
     title = (named[1] if named else "") or main
     inner = [*name_long_lists(text), *_bold_headings(raw, text)]
     headings = sorted([*headings, *(one for one in inner if one[0] >= begin)])
+    headings = [(start, body, level, show_marks(name)) for start, body, level, name in headings]
+    text, title = show_marks(text), show_marks(title)
     return outlined(path, text, headings, rows, title=title, problems=problems, begin=begin)
 
 
@@ -67,7 +70,7 @@ def _markdown_headings(text: str, begin: int) -> list[Heading]:
         if is_code:
             above = ""
         elif match := _HEADING.match(line):
-            found.append((place, place + len(line), len(match[1]), _plain(match[2])))
+            found.append((place, place + len(line), len(match[1]), _plain(_opened(match[2]))))
             above = ""
         elif (match := _UNDERLINE.match(line)) and above:
             level = 1 if "=" in match[1] else 2
@@ -96,8 +99,15 @@ def _bold_headings(raw: str, text: str) -> Iterator[Heading]:
             yield found, found, BOLD, name_of_bold(said)
 
 
+def _opened(heading: str) -> str:
+    """Return a heading without the marks that close it; those of `C#` belong to the word."""
+    heading = heading.rstrip()
+    name = heading.rstrip("#")
+    return heading if name[-1:].strip() else name
+
+
 def _plain(heading: str) -> str:
-    return _MARKS.sub("", heading).strip()
+    return _MARKS.sub(lambda found: (found["code"] or "").strip("`"), heading).strip()
 
 
 def read_ipynb(data: bytes, path: Path) -> Document:

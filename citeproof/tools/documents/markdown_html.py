@@ -10,6 +10,7 @@ from html import unescape
 
 from citeproof.tools.documents.base import number
 from citeproof.tools.documents.letters import raised
+from citeproof.tools.documents.markdown_code import ESCAPED, CodeLines, hide_mark
 from citeproof.tools.documents.tables import Grid
 
 _TAGS = (
@@ -17,17 +18,16 @@ _TAGS = (
     "|hr|i|img|ins|kbd|li|mark|ol|p|picture|small|source|span|strong|sub|summary|sup|u|ul|video"
 )
 _HTML = re.compile(
-    r"(?P<code>^[ ]{0,3}(?P<fence>```++|~~~++)[^\n]*\n"
-    r"(?:.*?^[ ]{0,3}(?P=fence)[`~]*[ \t]*$|.*\Z)"
-    r"|^(?:[ ]{4}|\t)[^\n]*|(?<!`)(?P<ticks>`{1,9}+)[^`\n]{1,2000}(?P=ticks))"
-    r"|(?P<comment><!--(?:.*?-->|.*\Z))"
-    r"|(?P<table><table\b[^<>]*>.*?(?:</table>|\Z))"
+    rf"(?P<escaped>{ESCAPED})|(?P<code>(?<!`)(?P<ticks>`{{1,9}}+)[^`\n]{{1,2000}}(?P=ticks))"
+    r"|(?P<comment><!--)|(?P<table><table\b[^<>]*>)"
     r"|<sup>(?P<raised>[^<>\n]{1,9})</sup>"
     r"|(?P<struck><(?P<old>del|s|strike)>[^<>]{0,2000}</(?P=old)>|(?<![~\\])~~[^~\n]{1,2000}~~(?!~))"
     r"|(?P<entity>&(?:\#\d{1,7}|\#x[\da-f]{1,6}|[a-z]\w{1,30});)"
     rf"|(?P<tag></?(?:{_TAGS})(?:\s[^<>]*)?/?>)",
-    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+    re.IGNORECASE,
 )
+_ENDS = {"comment": re.compile("-->"), "table": re.compile("</table>", re.IGNORECASE)}
+"""What begins and is long → its end, which is only looked for outside of code."""
 _ROW = re.compile(r"<tr\b[^<>]*>", re.IGNORECASE)
 _CELL = re.compile(r"<(t[dh])\b([^<>]*)>", re.IGNORECASE)
 _SPAN = re.compile(r"\b(row|col)span\s*=\s*[\"']?(\d+)", re.IGNORECASE)
@@ -36,20 +36,43 @@ _BREAK = ("<br", "<p", "</p", "<hr")
 
 
 def without_html(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return Markdown without HTML, and what may be wrong with it; code is left alone."""
+    """Return Markdown without HTML, and what may be wrong with it; code is left alone.
+
+    Escaped marks are hidden.
+    """
+    said: list[str] = []
     problems: tuple[str, ...] = ()
-    if text.rfind("<!--") > text.rfind("-->"):
-        found = [one for one in _HTML.finditer(text) if one["comment"]]
-        if found and not found[-1][0].endswith("-->"):
-            problems = ("a comment in it is not closed, so what follows it was left out",)
-    return _HTML.sub(_say, text), problems
+    lines, place = CodeLines(), 0
+    found = _HTML.search(text)
+    while place < len(text):
+        end = text.find("\n", place) + 1 or len(text)
+        is_code = lines.take(text[place:end])
+        while not is_code and place < end:
+            if found and found.start() < place:
+                found = _HTML.search(text, place)
+            if not found or found.start() >= end:
+                break
+            said.append(text[place : found.start()])
+            place = found.end()
+            if long := _ENDS.get(found.lastgroup or ""):
+                closed = long.search(text, place)
+                place = closed.end() if closed else len(text)
+                if found["comment"] and not closed:
+                    problems = ("a comment in it is not closed, so what follows it was left out",)
+            said.append(_say(found, text[found.start() : place]))
+            end = text.find("\n", max(end, place) - 1) + 1 or len(text)
+        said.append(text[place:end])
+        place = end
+    return "".join(said), problems
 
 
-def _say(found: re.Match[str]) -> str:
+def _say(found: re.Match[str], markup: str) -> str:
     if found["code"] is not None:
         return found[0]
+    if found["escaped"] is not None:
+        return hide_mark(found[0][1])
     if found["table"] is not None:
-        return _table(found["table"])
+        return _table(markup)
     if found["raised"] is not None:
         return raised(found["raised"])
     if found["entity"] is not None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-_FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
-_CODE = r"(?P<code>`[^`]+`|``.+?``)"
+from citeproof.tools.documents.markdown_code import split_code
+
+CODE = r"(?P<code>`[^`]+`|``.+?``)"
 _EMPHASIS = re.compile(
-    _CODE + r"|(?<![\w*\\])(?P<stars>\*{1,3})(?=[^\s*])(?P<said>[^*\n]*[^\s*])(?P=stars)(?![\w*])"
-    r"|(?<![\w_\\])(?P<lines>_{1,3})(?=[^\s_])(?P<told>[^_\n]*[^\s_])(?P=lines)(?![\w_])"
+    CODE + r"|(?<![\w*])(?P<stars>\*{1,3})(?=[^\s*])(?P<said>[^*\n]*[^\s*])(?P=stars)(?![\w*])"
+    r"|(?<![\w_])(?P<lines>_{1,3})(?=[^\s_])(?P<told>[^_\n]*[^\s_])(?P=lines)(?![\w_])"
 )
 """Emphasised words, and inline code, which may contain the same marks."""
 # The lengths are limited, since each of many brackets would be searched to the end of the line.
 _LINK = re.compile(
-    _CODE + r"|(?<!\\)!?\[(?P<words>[^\[\]\n]{0,300})\]"
+    CODE + r"|!?\[(?P<words>[^\[\]\n]{0,300})\]"
     r"(?:(?P<address>\((?:[^()\n]|\([^()\n]{0,300}\)){0,1000}\))|\[(?P<name>[^\[\]\n]{0,300})\])?"
 )
 """A link or picture, with an address or the name of one, and inline code."""
@@ -24,9 +24,7 @@ _ADDRESS = re.compile(r"^ {0,3}\[(?P<name>[^\[\]^\n][^\[\]\n]{0,300})\]:[ \t]+\S
 
 def without_marks(text: str) -> str:
     """Return Markdown without emphasis and addresses of links; code and line breaks are kept."""
-    lines = [
-        (line, is_code or line.startswith(("    ", "\t"))) for line, is_code in split_code(text)
-    ]
+    lines = list(split_code(text))
     named = {
         found["name"].lower()
         for line, is_code in lines
@@ -50,15 +48,3 @@ def without_marks(text: str) -> str:
 
 def _emphasised(found: re.Match[str]) -> str:
     return found["code"] or found["said"] or found["told"]
-
-
-def split_code(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the lines of a text, and whether each belongs to a fenced code block."""
-    fence = ""
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        yield line, bool(fence or mark)
-        if fence:
-            fence = "" if mark and mark[1].startswith(fence) else fence
-        elif mark:
-            fence = mark[1][:3]

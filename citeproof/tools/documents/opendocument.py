@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ from citeproof.tools.documents.base import (
 )
 from citeproof.tools.documents.letters import raised
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.tables import Cell, Grid, Row, cell_of, table_parts
+from citeproof.tools.documents.tables import (
+    Cell,
+    Grid,
+    Row,
+    cell_of,
+    fill_merged,
+    table_parts,
+    write_comments,
+)
 
 _FIX = "Open it in LibreOffice and save it again."
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -25,6 +34,7 @@ _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+_DC = "{http://purl.org/dc/elements/1.1/}"
 _APART = {_TEXT + "note", _OFFICE + "annotation", _DRAW + "text-box"}
 """Elements inside a paragraph whose text comes after that of the paragraph."""
 _UNSAID = {_TEXT + "tracked-changes", _TEXT + "table-of-content", _OFFICE + "forms"}
@@ -47,7 +57,10 @@ def read_odt(data: bytes, path: Path) -> Document:
 
 
 def read_ods(data: bytes, path: Path) -> Document:
-    """Read an OpenDocument spreadsheet: a line for each row, with the column names."""
+    """Read an OpenDocument spreadsheet: a line for each row, with the column names.
+
+    Comments follow the rows of their sheet.
+    """
     archive, body = _open(data, path, "spreadsheet")
     title = _title(archive) or path.stem
     parts: list[Part] = []
@@ -55,10 +68,14 @@ def read_ods(data: bytes, path: Path) -> Document:
     left = _MOST_CELLS
     for sheet in body.iter(_TABLE + "table"):
         rows: list[Row] = []
+        merged: list[tuple[int, int, int, int]] = []
+        comments: list[tuple[int, str, str]] = []
         place = 0
         named = f"sheet {sheet.get(_TABLE + 'name', '')}"
         for row in sheet.iter(_TABLE + "table-row"):
             repeated = _number(row, "number-rows-repeated")
+            merged += _merged(row, place + 1)
+            comments += _comments(row, place + 1)
             if values := _cells(row):
                 count = min(repeated, _MOST_REPEATED)
                 rows += (Row(place + 1 + again, values) for again in range(count))
@@ -67,7 +84,10 @@ def read_ods(data: bytes, path: Path) -> Document:
             if left < 0:
                 problems.append(f"{named} was cut off: at most {_MOST_CELLS:,} cells are read")
                 break
+        fill_merged(rows, merged)
         parts += table_parts(rows, title, named)
+        if text := "\n".join(write_comments(comments, rows)):
+            parts.append(Part(text, 0, 0, len(text), title, location=named))
     if not parts:
         raise unusable(path, "no cell holds a value", "Leave it out.")
     return Document(str(path), title, tuple(parts), tuple(problems))
@@ -102,7 +122,7 @@ def _write_out_scripts(body: Any) -> None:
 def _title(archive: Archive) -> str:
     if "meta.xml" not in archive.names:
         return ""
-    found = next(archive.xml("meta.xml").iter("{http://purl.org/dc/elements/1.1/}title"), None)
+    found = next(archive.xml("meta.xml").iter(_DC + "title"), None)
     return usable_title((found.text or "") if found is not None else "")
 
 
@@ -154,17 +174,52 @@ def _table(pieces: Pieces, table: Any) -> None:
 def _cells(row: Any) -> dict[int, Cell]:
     """Return the cells of a row that are not blank, as column → cell."""
     values: dict[int, Cell] = {}
-    column = 1
-    for cell in row.iterchildren(_TABLE + "table-cell", _TABLE + "covered-table-cell"):
-        repeated = _number(cell, "number-columns-repeated")
+    for column, cell in _placed(row):
         if said := " ".join(filter(None, map(_say, cell.iterchildren(_TEXT + "p")))):
             if day := cell.get(_OFFICE + "date-value", ""):  # the order of 02/03/24 is unknown
                 said = day[:16].replace("T", " ").removesuffix(" 00:00")
-            across = _number(cell, "number-columns-spanned")
-            for place in range(min(max(repeated, across), _MOST_REPEATED)):
+            repeated = _number(cell, "number-columns-repeated")
+            for place in range(min(repeated, _MOST_REPEATED)):
                 values[column + place] = cell_of(said)
-        column += repeated
     return values
+
+
+def _merged(row: Any, number: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the merged cells that begin in a row, as `fill_merged` takes them."""
+    for column, cell in _placed(row):
+        across, down = (
+            min(_number(cell, f"number-{side}-spanned"), _MOST_REPEATED)
+            for side in ("columns", "rows")
+        )
+        if across > 1 or down > 1:
+            yield column, number, column + across - 1, number + down - 1
+
+
+def _comments(row: Any, number: int) -> Iterator[tuple[int, str, str]]:
+    """Yield the comments of a row, as `write_comments` takes them."""
+    for column, cell in _placed(row):
+        for note in cell.iterchildren(_OFFICE + "annotation"):
+            author = note.findtext(_DC + "creator", "").strip()
+            by = f" by {author}" if author else ""
+            said = " ".join(" ".join(map(_say, note.iter(_TEXT + "p"))).split())
+            if said:
+                yield number, f"Comment{by} on {_letters(column)}{number}", said
+
+
+def _placed(row: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the cells of a row, each with its column from 1."""
+    column = 1
+    for cell in row.iterchildren(_TABLE + "table-cell", _TABLE + "covered-table-cell"):
+        yield column, cell
+        column += _number(cell, "number-columns-repeated")
+
+
+def _letters(column: int) -> str:
+    said = ""
+    while column:
+        column, place = divmod(column - 1, 26)
+        said = chr(ord("A") + place) + said
+    return said
 
 
 def _say(element: Any) -> str:

@@ -6,10 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 from citeproof.tools.documents.pdf_lines import Line, by_row
 
+_Key: TypeAlias = tuple[str, int, int, int]
+"""A line's text, its height, and the place and value of a number, counted from its page's."""
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
+_DIGITS = re.compile(r"\d{1,9}")
 _PAGE_NUMBER = re.compile(r"\W*(?:\d{1,4}|[ivxlc]+)\W*", re.IGNORECASE)
 _ENTRY = re.compile(r"(?:\.\s?){4,}\s*(?:(\d{1,4})|[ivxlc]+)\s*\Z")
 """Matches the end of an entry in a table of contents."""
@@ -24,20 +28,26 @@ _SMALL = 0.93
 """The type of a footnote is at most this many times as large as the text's."""
 _REPEATED = 3
 """Least number of pages on which headers and footers repeat."""
+_DATE = 3
+"""Least number of numbers in a date; fewer may be the cell of a table, such as 0.00."""
 
 
 def without_furniture(pages: Sequence[list[Line]]) -> list[list[Line]]:
     """Remove headers, footers, page numbers and tables of contents from the lines of pages.
 
     Headers and footers are lines at the top and bottom that stand at the same height on three or
-    more pages and differ only in their numbers. A page that would have no text left keeps its
-    lines, unless these are a table of contents.
+    more pages and differ only in their numbers. Numbers alone must rise with the pages, or be the
+    same date. A page that would have no text left keeps its lines, unless these are a table of
+    contents.
     """
-    edges = [list(_edges(lines)) for lines in pages]
-    seen = Counter(key for found in edges for key in {_key(line) for line in found})
+    edges = [
+        [(id(line), set(_keys(line, page))) for line in _edges(lines)]
+        for page, lines in enumerate(pages)
+    ]
+    seen = Counter(key for found in edges for key in set[_Key]().union(*(own for _, own in found)))
     kept = []
     for lines, found in zip(pages, edges, strict=True):
-        repeated = {id(line) for line in found if seen[_key(line)] >= _REPEATED}
+        repeated = {line for line, own in found if any(seen[key] >= _REPEATED for key in own)}
         rest = [line for line in lines if id(line) not in repeated]
         kept.append(_without_contents(rest or lines))
     return kept
@@ -54,8 +64,18 @@ def _edges(lines: Sequence[Line]) -> Iterator[Line]:
             yield last
 
 
-def _key(line: Line) -> tuple[str, int]:
-    return _NUMBER.sub("#", line.text.casefold()), round(line.area.top * 100)
+def _keys(line: Line, page: int) -> Iterator[_Key]:
+    """Yield what a line has in common with the headers or footers of other pages like it."""
+    text, height = line.text.casefold(), round(line.area.top * 100)
+    form = _NUMBER.sub("#", text)
+    numbers = _DIGITS.findall(text)
+    if not numbers or any(map(str.isalpha, text)):
+        yield form, height, 0, 0
+        return
+    for place, number in enumerate(numbers):
+        yield form, height, place, int(number) - page
+    if len(numbers) >= _DATE:
+        yield text, height, 0, 0
 
 
 def _without_contents(lines: list[Line]) -> list[Line]:

@@ -37,14 +37,15 @@ def read_csv(data: bytes, path: Path) -> Document:
     lines = (f"{line}\n" for line in text.split("\n"))
     reader = csv.reader(lines, delimiter=mark, skipinitialspace=True)
     try:
-        for cells in islice(reader, int(bool(told)), None):
+        # Not the numbers of lines, since a cell may contain line breaks.
+        for number, cells in islice(enumerate(reader, start=1), int(bool(told)), None):
             left -= len(cells)
             if left < 0:
                 problems = (*problems, f"it was cut off at line {reader.line_num:,}")
                 break
             said = {n: cell_of(text) for n, text in enumerate(cells, start=1) if text.strip()}
             if said:
-                rows.append(Row(reader.line_num, said))
+                rows.append(Row(number, said))
     except csv.Error as error:
         fix = "Look for a quotation mark that is not closed."
         raise unusable(path, f"its line {reader.line_num} is broken ({error})", fix) from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import io
 import warnings
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,14 @@ from citeproof.errors import MissingExtraError
 from citeproof.text import whole
 from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, left_out, name_places, unusable
-from citeproof.tools.documents.besides import Besides, read_besides
+from citeproof.tools.documents.besides import read_besides
 from citeproof.tools.documents.number_formats import show_number
-from citeproof.tools.documents.tables import Row, cell_of, table_parts
+from citeproof.tools.documents.tables import Row, cell_of, fill_merged, table_parts, write_comments
 
 _FIX = "Open it in Excel or LibreOffice and save it as .xlsx again."
 _MOST_CELLS = 1_000_000
 """Maximum number of cells that are read from a workbook."""
 _MOST_COLUMNS = 500
-_LABEL = 60
-_MERGED = 50_000
-"""Total cells that merged cells may cover; further merged cells are not expanded."""
 
 
 def read_xlsx(data: bytes, path: Path) -> Document:
@@ -71,12 +67,12 @@ def _workbook(data: bytes, path: Path) -> Document:
                 if any(cell.text for cell in cells.values()):
                     number = next(cell.row for cell in row if cell.value is not None)
                     rows.append(Row(number, cells))
-            _fill(rows, beside.merged)
+            fill_merged(rows, beside.merged)
             uncomputed += beside.uncomputed
             if not rows:
                 empty.append(sheet.title)
             parts += table_parts(rows, path.stem, where)
-            if text := "\n".join([*_comments(beside, rows), *beside.boxes]):
+            if text := "\n".join([*write_comments(beside.comments, rows), *beside.boxes]):
                 parts.append(Part(text, 0, 0, len(text), path.stem, location=where))
     except Exception as error:  # a damaged workbook breaks openpyxl in many ways
         raise unusable(path, f"it is not a valid workbook ({error})", _FIX) from error
@@ -93,29 +89,6 @@ def _workbook(data: bytes, path: Path) -> Document:
     pictures = sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names)
     problems += left_out({"pictures, charts": pictures})
     return Document(str(path), path.stem, tuple(parts), tuple(problems))
-
-
-def _fill(rows: list[Row], ranges: Iterable[tuple[int, int, int, int]]) -> None:
-    """Copy merged cells into all cells that they cover, in rows that are not blank."""
-    known = {row.number: row for row in rows}
-    left = _MERGED
-    for first, top, last, bottom in ranges:
-        if top not in known or first not in known[top].cells:
-            continue
-        if (left := left - (last - first + 1) * (bottom - top + 1)) < 0:
-            return
-        for number in range(top, bottom + 1):
-            if number in known:
-                merged = dict.fromkeys(range(first, last + 1), known[top].cells[first])
-                known[number].cells.update(merged)
-
-
-def _comments(beside: Besides, rows: list[Row]) -> Iterator[str]:
-    """Yield the comments, each with the first cell of its row."""
-    labels = {row.number: row.cells[min(row.cells)].text[:_LABEL] for row in rows}
-    for number, where, text in beside.comments:
-        label = labels.get(number)
-        yield f"{where} ({label}): {text}" if label else f"{where}: {text}"
 
 
 def _display(value: Any, form: str) -> str:

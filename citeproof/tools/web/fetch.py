@@ -86,6 +86,8 @@ class Client:
                     target = normalize(str(response.url.join(response.headers["location"])))
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise _fetch_error(url, str(error) or type(error).__name__) from error
+            except UnicodeError as error:  # of a name such as example..org
+                raise _fetch_error(url, f"{httpx.URL(url).host} cannot be resolved") from error
             except DocumentError:
                 raise
             except InputError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
@@ -40,11 +41,13 @@ def site_of(url: str) -> tuple[str, int | None]:
 def is_below(url: str, root: str) -> bool:
     """Return whether a URL is on the site of the root, and at or below its path.
 
-    The root `…/guide/index.html` covers all of `…/guide/`; `…/guide` covers itself and all below.
+    The root `…/guide/index.html` covers all of `…/guide/`; `…/guide` covers itself and all below,
+    and so does `…/3.12`.
     """
     path, base = httpx.URL(url).path, httpx.URL(root).path
-    if "." in base.rpartition("/")[2]:
-        base = base.rpartition("/")[0]
+    folder, _, last = base.rpartition("/")
+    if PurePosixPath(last).suffix[1:].isalpha():
+        base = folder
     base = base.rstrip("/")
     return site_of(url) == site_of(root) and (path == base or path.startswith(f"{base}/"))
 

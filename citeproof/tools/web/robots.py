@@ -61,7 +61,7 @@ class Manners:
                     why=f"{site} returns HTTP {reply.status}, so it may be forbidden",
                     fix="Try again later.",
                 )
-            lines = reply.data.decode("utf-8", "replace").splitlines()
+            lines = reply.data.decode("utf-8-sig", "replace").splitlines()
             if reply.status != 200:  # like RobotFileParser.read
                 lines = _CLOSED if reply.status in (401, 403) else []
             rules.parse(lines)

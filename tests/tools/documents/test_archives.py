@@ -46,6 +46,7 @@ SPACES = "".join(
     f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
     for name in ("office", "text", "table", "drawing", "style")
 )
+SPACES += ' xmlns:dc="http://purl.org/dc/elements/1.1/"'
 
 
 def opendocument(body: str, styles: str = "", **more: str) -> bytes:
@@ -123,6 +124,26 @@ def test_dates_of_a_sheet_are_as_those_of_excel() -> None:
     )
     [passage] = passages(workbook(row("Noss", extra=days)), "/a.ods")
     assert passage.text == "Noss | 2024-03-02 | 2024-03-02 08:30 | 2024-03-02"
+
+
+def test_merged_cells_and_comments_of_a_sheet_are_as_those_of_excel() -> None:
+    def cell(said: str, note: str = "", entries: str = "") -> str:
+        return f"<table:table-cell {entries}>{note}<text:p>{said}</text:p></table:table-cell>"
+
+    tall = cell("Noss", entries='table:number-rows-spanned="2"')
+    note = "<office:annotation><dc:creator>Eva</dc:creator><text:p>From afar.</text:p>"
+    last = cell("2021") + cell("4", f"{note}</office:annotation>")
+    rows = [
+        row("Isle", "Year", "Sheep"),
+        row(extra=tall + cell("2020") + cell("3")),
+        row(extra=f"<table:covered-table-cell/>{last}"),
+    ]
+    sheet, comments = passages(workbook("".join(rows)), "/a.ods")
+    assert sheet.text == "Isle: Noss; Year: 2020; Sheep: 3\nIsle: Noss; Year: 2021; Sheep: 4"
+    assert (comments.text, comments.location) == (
+        "Comment by Eva on C3 (Noss): From afar.",
+        "sheet Sales",
+    )
 
 
 def test_another_kind_of_opendocument_is_refused() -> None:

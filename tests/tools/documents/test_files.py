@@ -155,6 +155,7 @@ def test_find(tmp_path: Path) -> None:
     kept = [write(tmp_path, name, "x") for name in ("a.md", "sub/b.TXT", "sub/deeper/c.pdf")]
     write(tmp_path, ".hidden.md", "x")
     write(tmp_path, ".store/d.md", "x")
+    write(tmp_path, "sub/~$c.docx", "x")
     other = write(tmp_path, "picture.png", "x")
     (tmp_path / "sub" / "loop").symlink_to(tmp_path)
     (tmp_path / "again.md").symlink_to(kept[0])

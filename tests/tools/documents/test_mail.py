@@ -32,6 +32,7 @@ HEAD = f"Subject: Die Lampe für Jürg\n{FROM}\nDate: Mon, 01 Jan 2024 10:00:00 
         ("The lamp is lit.", ""),
         ("The lamp is lit.", "<p>no</p>"),
         ("", "<p>The lamp <b>is lit</b>."),
+        (" \n", "<p>The lamp <b>is lit</b>."),
     ],
 )
 def test_a_message_has_its_headers_and_its_text(text: str, html: str) -> None:
@@ -61,6 +62,19 @@ def test_attachments_are_told() -> None:
     assert read(bytes(made), "a.eml").problems == (
         "its attachment log.pdf was not read; save it beside the message",
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "told"),
+    [
+        ("plain", "Caf\xe9 in Z\xfcrich", "it is not UTF-8 and was read as cp1252"),
+        ("html", "<p>It is lit.<!-- Until when?", "a comment in it is not closed"),
+    ],
+)
+def test_problems_of_the_text_are_told(kind: str, text: str, told: str) -> None:
+    head = f"Subject: Oil\nContent-Type: text/{kind}\n\n"
+    [problem] = read((head + text).encode("latin-1"), "a.eml").problems
+    assert problem.startswith(told)
 
 
 def test_a_mailbox_has_its_messages_one_by_one() -> None:

@@ -131,7 +131,21 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
         ("Call `f(**options)` or `__init__`.", "Call `f(**options)` or `__init__`."),
         ("* a list of *.py and *.md, 2 * 3 * 4", "* a list of *.py and *.md, 2 * 3 * 4"),
         ("snake_case_name and a_b_", "snake_case_name and a_b_"),
-        (r"a \*star\* stays", r"a \*star\* stays"),
+        (
+            r"a \*star\* stays, and 3 \- 2 \< snake\_case\_",
+            "a *star* stays, and 3 - 2 < snake_case_",
+        ),
+        (r"\# Not `a\-b`\, 10\% \<b>", r"# Not `a\-b`\, 10% <b>"),
+        ("```\na\\-b\n```\n\n    c\\-d", "```\na\\-b\n```\n\n    c\\-d"),
+        ("```oil **and**```\n\n**lit**", "```oil **and**```\n\nlit"),
+        ("````\n```\n**a**\n```` b\n````\n**c**", "````\n```\n**a**\n```` b\n````\nc"),
+        ("1. ~~~\n   **a**\n   ~~~\n\n   **b**", "1. ~~~\n   **a**\n   ~~~\n\n   b"),
+        ("It is\n    **lit**.", "It is\n    lit."),
+        (
+            "1. Go:\n\n    - **up**\n    - <b>down</b>\n\n\tto *it*\n\n          **x**",
+            "1. Go:\n\n    - up\n    - down\n\n\tto it\n\n          **x**",
+        ),
+        ("- Go\n\nNow:\n\n    **x**\n    <b>\n", "- Go\n\nNow:\n\n    **x**\n    <b>"),
         ("```\n**kept**\n```\n**not**", "```\n**kept**\n```\nnot"),
         ("Code:\n\n    x = **y**", "Code:\n\n    x = **y**"),
         ("Footnote*, and another*", "Footnote*, and another*"),
@@ -144,7 +158,7 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
         ),
         (
             "Call `a[0](b)`, not \\[a](b).\n\n    [a](b)",
-            "Call `a[0](b)`, not \\[a](b).\n\n    [a](b)",
+            "Call `a[0](b)`, not [a](b).\n\n    [a](b)",
         ),
         ("It costs 5.<!-- Say that\nit is free. -->", "It costs 5."),
         ("It costs ~~40~~<del>50</del>45 &euro;&nbsp;net.", "It costs 45 € net."),
@@ -197,10 +211,34 @@ She leads the lab. {STORY}
     assert "**" not in found[0].text
 
 
-def test_a_heading_of_many_brackets_is_read_in_linear_time() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# " + "[" * 50_000 + "](" * 50_000,
+        "# a" + " " * 50_000 + "b",
+        "# a" + " #" * 50_000 + "b",
+        "    <!--\n\n" * 20_000,
+        "```\n`````\n" * 20_000,
+    ],
+)
+def test_markdown_is_read_in_linear_time(text: str) -> None:
     began = time.process_time()
-    read("# " + "[" * 50_000 + "](" * 50_000 + "\nOil.", "a.md")
+    read(f"{text}\nOil.", "a.md")
     assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("# Programming in C#", "Programming in C#"),
+        ("# Programming in C# ##", "Programming in C#"),
+        ("# The `__init__` method", "The __init__ method"),
+        (r"# The snake\_case \#1", "The snake_case #1"),
+    ],
+)
+def test_what_belongs_to_a_heading_of_markdown(line: str, title: str) -> None:
+    [passage] = passages(f"{line}\n\nIt is lit.", "a.md")
+    assert (passage.title, passage.text) == (title, "It is lit.")
 
 
 def test_an_unclosed_comment_in_markdown_is_told() -> None:
@@ -290,6 +328,15 @@ def test_other_encodings_are_read_and_told() -> None:
         document = read(said.encode(encoding), "a.txt")
         assert document.parts[0].text == said
         assert "it is not UTF-8 and was read as" in document.problems[0]
+
+
+def test_a_few_bad_bytes_do_not_change_the_encoding() -> None:
+    said = "“Zürich” liegt am See, und Jürg wohnt dort über der Brücke.".encode()
+    page = b'<meta charset="utf-8"><p>' + said + b" Caf\xe9"
+    for name, data in (("a.txt", said + b" Caf\xe9"), ("a.html", page)):
+        document = read(data, name)
+        assert document.parts[0].text == f"{said.decode()} Caf\ufffd"
+        assert document.problems == ("bytes in it that are not UTF-8 were read as \ufffd (1)",)
 
 
 def test_utf_32_without_a_mark_is_refused() -> None:

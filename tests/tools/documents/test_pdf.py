@@ -219,6 +219,19 @@ def test_headers_and_page_numbers_that_repeat_are_left_out() -> None:
     assert texts(pdf("Thank you.", "Thank you.", "Thank you.")) == ["Thank you."] * 3
 
 
+def test_numbers_in_tables_at_the_edges_of_pages_stay() -> None:
+    rows = [("Alder", "12", "7.50"), ("Birch", "40", "7.50"), ("Cedar", "31", "7.50")]
+    sheets = [
+        Sheet(
+            "".join(lines(cell, x=72 + 150 * n, y=760) for n, cell in enumerate(row))
+            + lines("2024-05-01", y=45)
+            + lines(f"3-{page} / 9", y=30)
+        )
+        for page, row in enumerate(rows, start=4)
+    ]
+    assert texts(make(sheets)) == [" ".join(row) for row in rows]
+
+
 @pytest.mark.parametrize(
     ("entries", "middle"),
     [

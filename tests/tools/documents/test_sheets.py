@@ -225,6 +225,13 @@ def test_the_separator_is_found_among_others(text: str, said: str) -> None:
     assert said in lines
 
 
+def test_a_row_with_line_breaks_is_a_row_like_others() -> None:
+    text = 'Isle,Note,Town\nNoss,"bare\nrock",Bay\nFair,"a\nb",Stone\nUnst,green,Baltasound\n'
+    [passage] = passages(text, "a.csv")
+    assert passage.text.startswith("Isle: Noss; Note: bare rock; Town: Bay\nIsle: Fair; Note: a b")
+    assert passage.location == "rows 2-4"
+
+
 def test_a_long_column_name_is_cut_so_that_rows_stay_short() -> None:
     data = f"Isle,{'wind ' * 10_000}\n" + "North,12\n" * 1_000
     [part] = read(data.encode(), "a.csv").parts

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import socket
+
 import httpx
 import pytest
 
@@ -81,6 +83,16 @@ def test_a_redirect_to_a_private_address_is_refused(
     [fetched] = fetch_pages([f"{site.url}/out"], Web(delay=0))
     assert fetched.state == "failed"
     assert "169.254.169.254 is in a private network" in fetched.why
+
+
+@pytest.mark.parametrize("allow_private", [True, False])
+def test_a_name_that_cannot_be_looked_up_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, allow_private: bool
+) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *_, **__: host.encode("idna"))
+    [fetched] = fetch_pages(["https://example..org/"], Web(allow_private=allow_private))
+    assert fetched.state == "failed"
+    assert "example..org cannot be resolved" in fetched.why
 
 
 def test_a_name_that_nobody_knows_is_an_error() -> None:

@@ -105,7 +105,7 @@ def test_robots_txt_is_obeyed(site: Site) -> None:
     site.page("/", "Start.", "/private/a", "/open")
     site.page("/open", "Open.")
     site.page("/private/a", "Private.")
-    rules = b"User-agent: *\nDisallow: /private/\nCrawl-delay: 0.3\n"
+    rules = b"\xef\xbb\xbfUser-agent: *\nDisallow: /private/\nCrawl-delay: 0.3\n"
     site.answers["/robots.txt"] = Answer(rules.replace(b"0.3", b"1"), "text/plain")
     begun = time.monotonic()
     found = states(site, fetch_pages([site.url], CRAWL))
@@ -184,6 +184,8 @@ def test_urls_of_one_page_are_one() -> None:
         ("https://a.b/docs/x", "https://a.b/docs", True),
         ("https://a.b/docs", "https://a.b/docs/", True),
         ("https://a.b/docs2", "https://a.b/docs", False),
+        ("https://a.b/3.12/x", "https://a.b/3.12", True),
+        ("https://a.b/2.7", "https://a.b/3.12", False),
         ("http://a.b/docs/x", "https://a.b/docs", True),
         ("https://c.b/docs/x", "https://a.b/docs", False),
         ("https://a.b:8443/docs/x", "https://a.b/docs", False),
