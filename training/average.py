@@ -20,8 +20,10 @@ import typer
 from safetensors.torch import load_file, save_file
 
 
-def reduce_rank(down: torch.Tensor, up: torch.Tensor, rank: int) -> tuple[torch.Tensor, ...]:
-    """Return the factors of rank `rank` whose product is closest to `up @ down`.
+def reduce_rank(
+    down: torch.Tensor, up: torch.Tensor, rank: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return both maps of rank `rank` whose product is closest to `up @ down`, down first.
 
     Args:
         down: First map: ranks × inputs.
@@ -33,10 +35,7 @@ def reduce_rank(down: torch.Tensor, up: torch.Tensor, rank: int) -> tuple[torch.
     right, outer = torch.linalg.qr(down.T)
     first, values, second = torch.linalg.svd(inner @ outer.T)
     root = values[:rank].sqrt()
-    return (
-        root[:, None] * (second[:rank] @ right.T),
-        (left @ first[:, :rank]) * root,
-    )
+    return root[:, None] * (second[:rank] @ right.T), (left @ first[:, :rank]) * root
 
 
 def average(

@@ -108,9 +108,7 @@ def fit(
     adapter: Annotated[Path | None, typer.Option(help="Adapter to continue from.")] = None,
     epochs: int = 1,
     rank: Annotated[int, typer.Option(help="Rank of a new adapter.")] = 16,
-    first_layer: Annotated[
-        int, typer.Option(help="First layer, 0 to 11, to train adapters of.")
-    ] = 5,
+    first_layer: Annotated[int, typer.Option(help="First layer, 0 to 11, to train.")] = 5,
     rate: float = 5e-4,
     tokens: Annotated[int, typer.Option(help="Most padded tokens of a batch.")] = 1536,
     parts: Annotated[int, typer.Option(help="Batches a step.")] = 3,

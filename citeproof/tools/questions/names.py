@@ -17,10 +17,10 @@ _LETTERS = re.compile(r"[A-Za-z]+")
 
 
 def is_said(name: Claim, question: str, claims: Sequence[Claim]) -> bool:
-    """Whether the claims that a name cites, else all, say it, with other words from the question.
+    """Whether the claims that a name cites, else all, say it; the question may say some words.
 
-    Endings and the form of numbers do not count: 3 is "three", and 1,000 is 1000. A question for
-    yes or no may be answered so. A name that only the question has is no answer by itself.
+    Endings and the form of numbers do not count: 3 is "three", and 1,000 is 1000. "Yes" and "no"
+    answer a question for yes or no. A name that only the question has is no answer.
     """
     said = _words(" ".join(claim.text for claim in _cited(name, claims)))
     if asks_yes_or_no(question):
