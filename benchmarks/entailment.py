@@ -35,7 +35,7 @@ from citeproof import Passage, Settings
 from citeproof.evaluation.examples import Example, Scores
 from citeproof.evaluation.results import Result
 from citeproof.evaluation.scoring import score
-from citeproof.models.entailment import calibration, entailment_folder
+from citeproof.models.merged import ENTAILMENT
 from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
@@ -153,7 +153,10 @@ def scoring(arguments: argparse.Namespace) -> None:
 
 def both_ways() -> tuple[Entailment, PlainLoop]:
     """The shipped model in the tool, loaded and with its cache, and in the loop."""
-    folder, threshold = str(entailment_folder(Settings.load().models)), calibration().threshold
+    folder, threshold = (
+        str(ENTAILMENT.make_folder(Settings.load().models)),
+        ENTAILMENT.calibration.threshold,
+    )
     asyncio.run((encoder := CrossEncoder(folder, threshold)).scores([Pair("Warm.", "Warm.")]))
     return CachedEntailment(encoder), PlainLoop(folder, threshold)
 
@@ -199,7 +202,7 @@ def band(arguments: argparse.Namespace) -> None:
         if arguments.model
         else open_entailment(settings.entailment, no_judge, settings.models)
     )
-    low, high = calibration().band
+    low, high = ENTAILMENT.calibration.band
     judge = Judge(open_llm(settings.llm, settings.models).for_role("judge"))
     for entry in arguments.set:
         name, rows = sample(entry)

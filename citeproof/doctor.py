@@ -21,9 +21,9 @@ from citeproof.memory.opening import StoreName, open_store
 from citeproof.memory.searched import open_searched
 from citeproof.models.cores import cores
 from citeproof.models.embedder import load_embedder
-from citeproof.models.entailment import entailment_folder, merged_folder
 from citeproof.models.fetch import fetch, model_folder, named_gguf
 from citeproof.models.manifest import LLM, MINILM, MPNET, EmbeddedModel
+from citeproof.models.merged import ANSWERABILITY, ENTAILMENT, MergedModel, merged_models
 from citeproof.models.progress import Progress
 from citeproof.models.server import local_server
 from citeproof.models.stamps import check
@@ -35,6 +35,7 @@ from citeproof.text import count
 from citeproof.tools.entailment import Pair
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.opening import open_first, shipped_threshold
+from citeproof.tools.entailment.remote import open_remote_answerability
 from citeproof.tools.entailment.risk import measure_risk
 from citeproof.tools.llm.chat_models import refuse_unnamed
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings, open_embedder
@@ -90,6 +91,7 @@ def diagnose(settings: Settings, *, measure: bool = False) -> list[Check]:
         ),
         _look("Embedding model", _embedder, settings),
         _look("Entailment model", _entailment, settings),
+        _look("Answerability model", _answerability, settings),
         _look("Chroma store", _store, settings),
     ]
     if settings.retriever.elsewhere:
@@ -117,15 +119,16 @@ def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
         used.append(LLM)
     if settings.embedding.embedded:
         used.append(MINILM)
-    if settings.entailment.embedded:
+    if own := merged_models(settings):
         used.append(MPNET)
     repaired = []
     for model in used:
         if check(model_folder(model, settings.models), model.files) == "corrupt":
             fetch(model, settings.models, progress=progress)
             repaired.append(model.name)
-    if MPNET in used and check(merged_folder(settings.models)) == "corrupt":
-        repaired.append(entailment_folder(settings.models, progress).name)
+    for merged in own:
+        if check(merged.merged_folder(settings.models)) == "corrupt":
+            repaired.append(merged.make_folder(settings.models, progress).name)
     return repaired
 
 
@@ -223,16 +226,32 @@ def _entailment(settings: Settings) -> _Found:
     named = " and ".join(own.models)
     if not own.embedded:
         return f"{named}, named by entailment.model"
-    folder = merged_folder(settings.models)
+    if (problem := _own_problem(ENTAILMENT, settings)) is not None:
+        return problem
+    folder = ENTAILMENT.merged_folder(settings.models)
+    if named != "local":
+        return f"{named}; local: {folder}"
+    return f"{folder}, as a {own.backend}{_risk(settings)}"
+
+
+def _answerability(settings: Settings) -> _Found:
+    if not settings.wants_answerability:
+        return "none; any proved claim counts as an answer"
+    if ANSWERABILITY in merged_models(settings):
+        folder = ANSWERABILITY.merged_folder(settings.models)
+        return _own_problem(ANSWERABILITY, settings) or str(folder)
+    model = open_remote_answerability(settings.entailment, 0.5)
+    return f"{model.name}, {model.place}"
+
+
+def _own_problem(model: MergedModel, settings: Settings) -> _Found | None:
+    """What to report if the merged model is damaged or not made yet."""
+    folder = model.merged_folder(settings.models)
     state = check(folder)
     if state == "corrupt":
         fix = "Run: citeproof doctor --repair. Otherwise, it is rebuilt when first used."
         return "warn", f"{folder} is damaged", fix
-    if state == "missing":
-        return _check_embedded(MPNET, settings)
-    if named != "local":
-        return f"{named}; local: {folder}"
-    return f"{folder}, as a {own.backend}{_risk(settings)}"
+    return _check_embedded(MPNET, settings) if state == "missing" else None
 
 
 def _risk(settings: Settings) -> str:
@@ -339,7 +358,7 @@ def _embedding_speed(settings: Settings) -> str:
 
 
 def _entailment_speed(settings: Settings) -> str:
-    model = CrossEncoder(str(entailment_folder(settings.models)))
+    model = CrossEncoder(str(ENTAILMENT.make_folder(settings.models)))
     pairs = [Pair(f"{n}. {_SAMPLE * 3}", "The lighthouse was built of granite.") for n in range(64)]
     asyncio.run(model.scores(pairs[:1]))  # loads the model, which must not be timed
     start = time.perf_counter()

@@ -280,8 +280,8 @@ class AnswerabilitySettings(_Section):
     """The model that decides whether a text answers a question."""
 
     model: Literal["auto", "local", "none"] = "auto"
-    """`local` (citeproof's own cross-encoder), or `none`, which accepts any proved claim as an
-    answer. `auto`: `local` if `entailment.model` is."""
+    """`local` (citeproof's own cross-encoder for this), or `none`, which accepts any proved claim
+    as an answer. `auto`: `local` if `entailment.model` is."""
     threshold: float | None = Field(default=None, ge=0.0, le=1.0)
     """Least score that counts as answering; defaults to the fitted threshold."""
 
@@ -453,6 +453,12 @@ class Settings(_Section):
     address of a PostgreSQL database (`postgresql://…`), which several stores cannot share."""
     trace: Literal["none", "otel"] = "none"
     """`otel` sends every run as OpenTelemetry spans to the address in the `OTEL_…` variables."""
+
+    @property
+    def wants_answerability(self) -> bool:
+        """Whether a model decides which texts answer a question."""
+        wanted = self.answerability.model
+        return wanted == "local" or (wanted == "auto" and "local" in self.entailment.models)
 
     @field_validator("documents")
     @classmethod

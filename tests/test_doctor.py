@@ -11,8 +11,8 @@ from pydantic import SecretStr
 
 from citeproof import doctor
 from citeproof.doctor import Check, diagnose, repair
-from citeproof.models.entailment import calibration, merged_folder
 from citeproof.models.manifest import LLM, MINILM, MPNET, EmbeddedModel
+from citeproof.models.merged import ANSWERABILITY, ENTAILMENT, MergedModel
 from citeproof.models.stamps import stamp
 from citeproof.settings import (
     ChromaSettings,
@@ -24,7 +24,7 @@ from citeproof.settings import (
     Settings,
 )
 from citeproof.tools.entailment.close_reader import name_close_reader
-from tests.tools.model_stub import Reply, serve, tei
+from tests.tools.model_stub import Reply, own_models, serve
 
 
 def look(settings: Settings, *, measure: bool = False, **others: Any) -> dict[str, Check]:
@@ -71,14 +71,16 @@ def test_a_damaged_model(fresh: Settings, monkeypatch: pytest.MonkeyPatch) -> No
     assert "damaged" in look(fresh)["Embedding model"].detail
 
 
-def test_a_damaged_entailment_model(fresh: Settings) -> None:
-    folder = merged_folder(fresh.models)
+@pytest.mark.parametrize("own", [ENTAILMENT, ANSWERABILITY], ids=lambda own: own.purpose)
+def test_a_damaged_model_of_citeproofs_own(fresh: Settings, own: MergedModel) -> None:
+    name = f"{own.purpose.capitalize()} model"
+    folder = own.merged_folder(fresh.models)
     folder.mkdir(parents=True)
     (folder / "model.safetensors").write_bytes(b"whole")
     stamp(folder)
-    assert look(fresh)["Entailment model"].status == "ok"
+    assert look(fresh)[name].status == "ok"
     (folder / "model.safetensors").write_bytes(b"other")
-    found = look(fresh)["Entailment model"]
+    found = look(fresh)[name]
     assert (found.status, found.detail) == ("warn", f"{folder} is damaged")
     assert "doctor --repair" in found.fix
 
@@ -170,8 +172,8 @@ def test_a_retriever_of_ones_own_is_made(
 
 
 def test_models_at_an_address_are_asked(fresh: Settings) -> None:
-    name = name_close_reader(calibration().name)
-    entailment = tei(name, lambda texts: {"entailment": 1.0}, more={"citeproof": "1"})
+    name = name_close_reader(ENTAILMENT.name)
+    entailment = own_models(lambda texts: {"entailment": 1.0})
 
     def answer(path: str, body: Any) -> Reply:
         if path == "/v1/embeddings":
@@ -185,11 +187,14 @@ def test_models_at_an_address_are_asked(fresh: Settings) -> None:
     with serve(answer) as stub:
         found = at(stub.url)
     model, vectors = found["Entailment model"], found["Embedding model"]
-    assert (model.status, vectors.status) == ("ok", "ok")
+    answers = found["Answerability model"]
+    assert (model.status, vectors.status, answers.status) == ("ok", "ok", "ok")
+    assert answers.detail.endswith(f"opposites, citeproof serve at {stub.url}")
     assert model.detail.startswith(f"{name}, citeproof serve at {stub.url}; a score of")
     assert vectors.detail == f"all-minilm-l6-v2 at {stub.url}/v1, 2 numbers each"
     found = at(stub.url)  # which is gone by now
-    for check in (found["Entailment model"], found["Embedding model"]):
+    for name in ("Entailment model", "Embedding model", "Answerability model"):
+        check = found[name]
         assert check.status == "missing"
         assert f"server at {stub.url}" in check.detail
         assert check.fix

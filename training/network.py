@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from citeproof.models.entailment import LABELS
+from citeproof.models.merged import LABELS
 from citeproof.models.mpnet import lean_attention
 from citeproof.models.precision import has_half_precision
 

@@ -20,7 +20,7 @@ from typing import Annotated
 
 import typer
 
-from citeproof.models.entailment import LABELS
+from citeproof.models.merged import LABELS
 from training.rows import Row, lines, write
 
 app = typer.Typer(no_args_is_help=True)

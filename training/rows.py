@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from citeproof.models.entailment import LABELS
+from citeproof.models.merged import LABELS
 from citeproof.tools.entailment import question_hypothesis
 
 TARGETS = {label: index for index, label in enumerate(LABELS)} | {"entailed": 0, "not_entailed": -1}

@@ -25,14 +25,14 @@ from safetensors.torch import load_file, save_file
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from citeproof.models import entailment
+from citeproof.models import merged
 from citeproof.models.precision import half_precision
 from training import measure
 from training.fit import load, padded
 from training.rows import Row, lines
 
 app = typer.Typer(help=__doc__)
-SHIPPED = Path(entailment.__file__).parent / "adapter"
+SHIPPED = merged.ENTAILMENT.adapter
 
 
 def logits(folder: Path, rows: list[Row], tokens: int = 2048) -> torch.Tensor:
@@ -47,7 +47,7 @@ def logits(folder: Path, rows: list[Row], tokens: int = 2048) -> torch.Tensor:
         truncation="only_first",
         max_length=512,
     )["input_ids"]
-    found = torch.empty(len(rows), len(entailment.LABELS))
+    found = torch.empty(len(rows), len(merged.LABELS))
     order = sorted(range(len(rows)), key=lambda i: len(ids[i]))
     with torch.inference_mode(), half_precision("cpu"):
         while order:
@@ -94,7 +94,7 @@ def adapter(
     """Calibrate an adapter, then write it in half precision with its calibration."""
     rows = load(data, seed=3)
     with tempfile.TemporaryDirectory() as folder:
-        entailment.merge(base, adapter, Path(folder))
+        merged.merge(base, adapter, Path(folder))
         found = logits(Path(folder), rows)
     sources = [row.source.partition("/")[0] for row in rows]
     truths = torch.tensor([row.entailed for row in rows])
@@ -133,7 +133,7 @@ def adapter(
     out.mkdir(parents=True, exist_ok=True)
     note = out / "calibration.json"
     known = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
-    known = {"band": [0.2, 0.8], "blend": [0.5, 0.5, 0.0]} | known | {"threshold": threshold}
+    known |= {"threshold": threshold}
     with tempfile.TemporaryDirectory(dir=out) as folder:
         for name, values in (("calibration.json", known), ("adapter_config.json", config)):
             text = json.dumps(values, indent=2) + "\n"

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from rich.console import Console
 
 from citeproof.console.opening import show_downloads, tell_lines
-from citeproof.models.entailment import entailment_folder
+from citeproof.models.merged import ENTAILMENT
 from citeproof.settings import Settings
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.opening import open_entailment
@@ -35,5 +35,5 @@ def open_verifier(settings: Settings, console: Console) -> Iterator[Entailment]:
             named = judge_label(settings)
             entailment = open_entailment(chosen, judge, settings.models, progress, judge_name=named)
             if chosen.embedded:
-                entailment_folder(settings.models, progress)  # early, because it may download
+                ENTAILMENT.make_folder(settings.models, progress)  # early, because it may download
         yield entailment

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import struct
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
@@ -51,28 +52,8 @@ def model_routes(opening: Opening, turns: Turns) -> APIRouter:
     """Build the routes, whose turns are separate from those of questions."""
     router = APIRouter()
 
-    @router.get("/info", summary="The entailment model")
-    async def info() -> dict[str, Any]:
-        """Return its name, labels and limits, as text-embeddings-inference does."""
-        model = _classifier(await opening.tools())
-        return {
-            "model_id": model.name,
-            "model_type": {"classifier": {"id2label": _LABELS}},
-            "max_client_batch_size": MOST_PAIRS,
-            "threshold": model.threshold,
-            "citeproof": version("citeproof"),
-        }
-
-    @router.post("/predict", summary="Score pairs of premise and hypothesis")
-    async def predict(body: PredictBody, request: Request) -> list[list[dict[str, Any]]]:
-        """Return each pair's labels, the likelier first; premises may have any length."""
-
-        async def work() -> list[float]:
-            async with turns.turn():
-                model = _classifier(await opening.tools())
-                return await model.scores([Pair(*pair) for pair in body.inputs])
-
-        return [_predictions(score) for score in await until_gone(request, work())]
+    _add_pair_routes(router, "", _classifier, opening, turns)
+    _add_pair_routes(router, "/answerability", _answerability, opening, turns)
 
     @router.post("/v1/embeddings", summary="Embed texts")
     async def embeddings(body: EmbeddingsBody, request: Request) -> dict[str, Any]:
@@ -105,6 +86,39 @@ def model_routes(opening: Opening, turns: Turns) -> APIRouter:
     return router
 
 
+def _add_pair_routes(
+    router: APIRouter,
+    path: str,
+    find: Callable[[Toolbox], Entailment],
+    opening: Opening,
+    turns: Turns,
+) -> None:
+    """Add the routes of a model that scores pairs, in text-embeddings-inference's protocol."""
+
+    @router.get(f"{path}/info", summary=f"The {path[1:] or 'entailment'} model")
+    async def info() -> dict[str, Any]:
+        """Return its name, labels and limits, as text-embeddings-inference does."""
+        model = find(await opening.tools())
+        return {
+            "model_id": model.name,
+            "model_type": {"classifier": {"id2label": _LABELS}},
+            "max_client_batch_size": MOST_PAIRS,
+            "threshold": model.threshold,
+            "citeproof": version("citeproof"),
+        }
+
+    @router.post(f"{path}/predict", summary="Score pairs of premise and hypothesis")
+    async def predict(body: PredictBody, request: Request) -> list[list[dict[str, Any]]]:
+        """Return each pair's labels, the likelier first; premises may have any length."""
+
+        async def work() -> list[float]:
+            async with turns.turn():
+                model = find(await opening.tools())
+                return await model.scores([Pair(*pair) for pair in body.inputs])
+
+        return [_predictions(score) for score in await until_gone(request, work())]
+
+
 def _classifier(tools: Toolbox) -> Entailment:
     """Return the verifying classifier; a judge behind it has a server of its own."""
     model = tools.entailment.model
@@ -116,6 +130,17 @@ def _classifier(tools: Toolbox) -> Entailment:
             fix="Use it directly: set roles.judge.base_url to its server.",
         )
     return first
+
+
+def _answerability(tools: Toolbox) -> Entailment:
+    """Return the model that decides whether texts answer a question."""
+    if tools.answerability is None:
+        raise InputError(
+            "This server has no answerability model",
+            why="its settings say so",
+            fix='There, set answerability.model = "local"; or here, "none".',
+        )
+    return getattr(tools.answerability, "model", tools.answerability)  # without its cache
 
 
 def _predictions(score: float) -> list[dict[str, Any]]:

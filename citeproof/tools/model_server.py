@@ -55,11 +55,17 @@ class ModelServer:
     """A server at an address. Threads and event loops may share an instance.
 
     The settings have a `base_url`; the name of their section is for errors.
+
+    Args:
+        section: Name of the section of the settings.
+        settings: The section.
+        path: Path of this model's routes, for a server that has several.
     """
 
-    def __init__(self, section: str, settings: ServedSettings) -> None:
+    def __init__(self, section: str, settings: ServedSettings, path: str = "") -> None:
         assert settings.base_url is not None
         self.section = section
+        self.path = path
         self.url = settings.base_url.rstrip("/")
         self._settings = settings
         self._gate = asyncio.Semaphore(settings.at_once)
@@ -68,8 +74,8 @@ class ModelServer:
 
     @property
     def root(self) -> str:
-        """The address without `/v1`."""
-        return self.url.removesuffix("/v1")
+        """The address of the model's routes, without `/v1`."""
+        return self.url.removesuffix("/v1") + self.path
 
     @property
     def shown(self) -> str:

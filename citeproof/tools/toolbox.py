@@ -20,7 +20,7 @@ from citeproof.memory.bank import Bank
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.index import Index
 from citeproof.memory.searched import OwnRetriever, open_searched
-from citeproof.models.entailment import entailment_folder
+from citeproof.models.merged import merged_models
 from citeproof.models.progress import Progress
 from citeproof.prompts import check_template, load_templates
 from citeproof.settings import ROLES, BudgetSettings, Settings
@@ -182,15 +182,15 @@ class Toolbox:
                 opened.callback(evidence.close)
                 return opened.pop_all(), embeddings, index, bank, evidence
 
-        def fetch_entailment() -> None:
+        def make_merged_models() -> None:
             # It may be a download, so do it before a run starts.
-            if chosen.entailment.embedded:
-                entailment_folder(chosen.models, report_progress)
+            for merged in merged_models(chosen):
+                merged.make_folder(chosen.models, report_progress)
 
         # The server and the embedder each take seconds to start, and are independent.
         with ExitStack() as held, ThreadPoolExecutor(1) as beside:
             opening = beside.submit(open_stores)
-            fetching = beside.submit(fetch_entailment)
+            fetching = beside.submit(make_merged_models)
             roles = {role: chosen.for_role(role) for role in chosen.roles}
             try:
                 model = (

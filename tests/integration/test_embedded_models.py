@@ -11,7 +11,7 @@ import pytest
 from citeproof.doctor import diagnose
 from citeproof.errors import ModelError
 from citeproof.models.embedder import LocalEmbeddings, load_embedder
-from citeproof.models.entailment import entailment_folder
+from citeproof.models.merged import ENTAILMENT
 from citeproof.models.server import LocalServer, close_servers, local_server
 from citeproof.settings import EmbeddingSettings, LLMSettings, ModelSettings, Settings
 
@@ -95,6 +95,6 @@ def test_close_in_meaning_is_close_in_space(
 
 def test_the_doctor_measures_them(embedder: LocalEmbeddings, server: LocalServer) -> None:
     embedder.embed_query("so that it is there")
-    entailment_folder(Settings().models)
+    ENTAILMENT.make_folder(Settings().models)
     speeds = [check for check in diagnose(Settings(), measure=True) if "speed" in check.name]
     assert [check.status for check in speeds] == ["ok", "ok", "ok"], speeds

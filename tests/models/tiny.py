@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from citeproof.models import entailment
+from citeproof.models import merged
 from tests.tools.test_nli_models import SIZES, tokenizer
 
 
@@ -18,7 +18,7 @@ def tiny_mpnet(folder: Path, layers: int = 1) -> Path:
     sizes = SIZES | {"num_hidden_layers": layers}
     config = MPNetConfig(vocab_size=len(made), max_position_embeddings=66, **sizes)
     MPNetModel(config).eval().save_pretrained(folder)
-    for name in entailment._TOKENIZER:
+    for name in merged._TOKENIZER:
         if not (folder / name).exists():
             (folder / name).write_text("{}" if name.endswith(".json") else "")
     return folder

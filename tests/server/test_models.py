@@ -66,6 +66,22 @@ async def test_scores_by_address_are_those_of_the_server(url: str) -> None:
     assert [getattr(s, "contradiction", None) for s in found] == [0.05, 0.7]
 
 
+async def test_the_answerability_model_has_routes_of_its_own(tmp_path: Path) -> None:
+    body = {"inputs": [["The tower is lit.", "Is it lit?"]]}
+    made = tools()
+    made.answerability = TableEntailment(lambda premise, hypothesis: 0.25, name="answers")
+    async with client(tmp_path, made) as there:
+        info = (await there.get("/answerability/info")).json()
+        [[found]] = (await there.post("/answerability/predict", json=body)).json()
+        [other, _] = (await there.post("/predict", json=body)).json()[0]
+    assert (info["model_id"], found["score"]) == ("answers", 0.25)
+    assert other["score"] != 0.25
+    async with client(tmp_path, tools()) as there:
+        none = await there.get("/answerability/info")
+    assert none.status_code == 400
+    assert "no answerability model" in none.text
+
+
 def test_vectors_by_address_are_those_of_the_server(url: str) -> None:
     texts = [f"The tower of the year {n} is lit." for n in range(300)]
     own = WordEmbeddings()
@@ -109,9 +125,12 @@ def test_what_is_too_much_is_refused(url: str, path: str, body: Any, status: int
     assert httpx.post(f"{url}{path}", json=body, headers=headers).status_code == status
 
 
-@pytest.mark.parametrize("path", ["/info", "/predict", "/v1/embeddings"])
+@pytest.mark.parametrize(
+    "path",
+    ["/info", "/predict", "/answerability/info", "/answerability/predict", "/v1/embeddings"],
+)
 def test_nobody_uses_the_models_without_the_token(url: str, path: str) -> None:
-    method = "GET" if path == "/info" else "POST"
+    method = "GET" if path.endswith("/info") else "POST"
     assert httpx.request(method, f"{url}{path}", json={}).status_code == 401
     with pytest.raises(ModelError, match=r"HTTP 401.*entailment\.api_key"):
         opened(url, api_key="wrong-token-of-this-test")

@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+from citeproof.models.merged import ANSWERABILITY, ENTAILMENT
+from citeproof.tools.entailment.answerability import name_answerability
+from citeproof.tools.entailment.close_reader import name_close_reader
 from tests.loopback import running
 
-__all__ = ["Reply", "Stub", "send", "serve", "tei"]
+__all__ = ["Reply", "Stub", "own_models", "send", "serve", "tei"]
 
 
 @dataclass
@@ -128,5 +131,20 @@ def tei(
             return Reply({"error": "batch size", "error_type": "validation"}, 413)
         found = [sorted(read(texts).items(), key=lambda one: -one[1]) for texts in body["inputs"]]
         return Reply([[{"label": k, "score": v} for k, v in own] for own in found])
+
+    return answer
+
+
+def own_models(
+    read: Callable[[list[str]], Mapping[str, float]], **more: Any
+) -> Callable[[str, Any], Reply]:
+    """Answers as `citeproof serve` does with citeproof's own models; both score alike."""
+    labels, more = ("entailment", "contradiction"), {"citeproof": "0", **more}
+    names = name_close_reader(ENTAILMENT.name), name_answerability(ANSWERABILITY.name)
+    entailment, answerability = (tei(name, read, labels=labels, more=more) for name in names)
+
+    def answer(path: str, body: Any) -> Reply:
+        asked = path.removeprefix("/answerability")
+        return (entailment if asked == path else answerability)(asked, body)
 
     return answer

@@ -19,7 +19,7 @@ from rich.console import Console
 from citeproof import LLM, Passage
 from citeproof.console.verifier import open_verifier
 from citeproof.errors import ModelError, ModelReplyError, StoreError
-from citeproof.models.entailment import calibration
+from citeproof.models.merged import ENTAILMENT
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
@@ -167,7 +167,7 @@ def test_the_settings_choose_the_back_end_and_load_nothing() -> None:
     own, _ = opened()
     assert own.startswith("citeproof-entailment-")
     assert " + judge " in own
-    alone = name_close_reader(calibration().name), 0.7
+    alone = name_close_reader(ENTAILMENT.name), 0.7
     assert opened(kind="cross-encoder", threshold=0.7) == alone
     both = [opened(model="some/nli", kind="cascade", band=(0.1, top)) for top in (0.8, 0.9)]
     assert all(re.fullmatch(r"some/nli \+ judge \([0-9a-f]{6}\)", name) for name, _ in both)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,12 @@ from citeproof.errors import CiteproofError, ModelError, SettingsError, Verifier
 from citeproof.settings import EntailmentSettings, ModelSettings, Settings
 from citeproof.testing import ScriptedChatModel
 from citeproof.tools.entailment import Entailment, Pair, contradicts
-from citeproof.tools.entailment.close_reader import name_close_reader
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.opening import open_answerability, open_entailment
 from citeproof.tools.entailment.presets import PRESETS
 from citeproof.tools.entailment.text_classifier import TextClassifier
 from tests.tools import tiny_verifiers
-from tests.tools.model_stub import Reply, serve, tei
+from tests.tools.model_stub import Reply, own_models, serve, tei
 from tests.tools.test_nli_models import PAIRS, bert
 
 KEY = "sk-secret-98765"
@@ -45,14 +44,6 @@ def opened(url: str, model: Any = "local", **more: Any) -> Entailment:
 
 def scores(model: Entailment, *pairs: Pair) -> list[float]:
     return asyncio.run(model.scores(pairs))
-
-
-def own(read: Callable[[list[str]], Mapping[str, float]], **more: Any) -> Any:
-    """A server of citeproof's own model."""
-    from citeproof.models.entailment import calibration
-
-    name, labels = name_close_reader(calibration().name), ("entailment", "contradiction")
-    return tei(name, read, labels=labels, more={"citeproof": "0", **more})
 
 
 def vllm(model: str, limit: int, route: str, read: Callable[[Any], list[Any]]) -> Any:
@@ -136,21 +127,34 @@ def test_vllm_scores_pairs_only_of_a_model_with_one_output(tmp_path: Path) -> No
 def test_citeproofs_own_server_is_sent_whole_pairs() -> None:
     long = Pair("A. " * 5000, "A.")
     read = {"entailment": 0.3, "contradiction": 0.6}
-    with serve(own(lambda texts: read)) as stub:
+    with serve(own_models(lambda texts: read)) as stub:
         model = opened(stub.url, cache=None)
         [score] = scores(model, long)
         settings = Settings(entailment=EntailmentSettings(base_url=stub.url))
         answerability = open_answerability(settings)
+        assert answerability is not None
+        assert scores(answerability, long) == [0.3]
     assert (score, contradicts(score)) == (0.3, True)
-    assert [long.premise, long.hypothesis] in stub.bodies("/predict")[-2]["inputs"]
+    for path in ("", "/answerability"):
+        assert [long.premise, long.hypothesis] in stub.bodies(f"{path}/predict")[-1]["inputs"]
     assert model.name.startswith("citeproof-entailment-"), "as in this process"
-    assert answerability is not None
+    assert answerability.name.startswith("citeproof-answerability-")
     assert answerability.threshold != model.threshold
+
+
+def test_a_server_without_the_answerability_model_is_told() -> None:
+    def refuse(path: str, body: Any) -> Reply:
+        return Reply({"detail": "This server has no answerability model"}, 400)
+
+    with serve(refuse) as stub:
+        settings = Settings(entailment=EntailmentSettings(base_url=stub.url))
+        with pytest.raises(ModelError, match="no answerability model"):
+            open_answerability(settings)
 
 
 def test_a_cascade_may_have_its_first_model_there() -> None:
     judge = LLM(ScriptedChatModel(lambda prompt: "Yes"))
-    with serve(own(lambda texts: {"entailment": 0.7})) as stub:
+    with serve(own_models(lambda texts: {"entailment": 0.7})) as stub:
         settings = EntailmentSettings(base_url=stub.url)
         model = open_entailment(settings, lambda: judge, judge_name="judge x")
         [score] = scores(model, Pair("It is lit.", "It shines."))
@@ -159,8 +163,10 @@ def test_a_cascade_may_have_its_first_model_there() -> None:
 
 
 def test_requests_are_bounded() -> None:
+    at_once = own_models(lambda texts: {"entailment": float(len(texts[1])) / 1000})
+
     def slowly(path: str, body: Any) -> Reply:
-        reply: Reply = own(lambda texts: {"entailment": float(len(texts[1])) / 1000})(path, body)
+        reply = at_once(path, body)
         reply.delay = 0.05
         return reply
 
@@ -199,7 +205,7 @@ def test_a_server_that_fails_is_told(how: str) -> None:
     timeout = 1.0 if how == "slow" else 30.0
 
     def answer(path: str, body: Any) -> Reply:
-        return own(lambda texts: {"entailment": 0.9})(path, body) if works else reply
+        return own_models(lambda texts: {"entailment": 0.9})(path, body) if works else reply
 
     with serve(answer) as stub:
         model = opened(stub.url, retries=2, timeout=timeout, api_key=KEY)
@@ -223,7 +229,7 @@ def test_it_waits_as_long_as_the_server_asks_for() -> None:
     def answer(path: str, body: Any) -> Reply:
         if body and body["inputs"] == [["p", "h"]] and refusals:
             return refusals.pop()
-        return own(lambda texts: {"entailment": 0.9})(path, body)  # type: ignore[no-any-return]
+        return own_models(lambda texts: {"entailment": 0.9})(path, body)
 
     with serve(answer) as stub:
         model = opened(stub.url)

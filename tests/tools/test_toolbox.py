@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from citeproof.errors import SettingsError
+from citeproof.models.merged import MergedModel
 from citeproof.models.progress import Progress
 from citeproof.settings import (
     ChromaSettings,
@@ -27,7 +28,7 @@ def test_an_error_does_not_wait_for_a_download(
     begun = threading.Event()
     failed: list[float] = []
 
-    def download(settings: ModelSettings, progress: Progress) -> None:
+    def download(own: MergedModel, settings: ModelSettings, progress: Progress) -> None:
         begun.set()
         for step in range(200):
             progress("entailment model", step, 200)
@@ -38,7 +39,7 @@ def test_an_error_does_not_wait_for_a_download(
         failed.append(time.monotonic())
         raise SettingsError("no key")
 
-    monkeypatch.setattr(toolbox, "entailment_folder", download)
+    monkeypatch.setattr(MergedModel, "make_folder", download)
     monkeypatch.setattr(toolbox, "open_llm", open_llm)
     settings = Settings(
         llm=LLMSettings(model="openai:m"),

@@ -25,10 +25,8 @@ class Answerability:
 
     def __init__(self, first: Entailment) -> None:
         self._first = first
-        self.name = f"{first.name} and opposites"
+        self.name = name_answerability(first.name)
         self.threshold = first.threshold
-        self.place = getattr(first, "place", "")
-        """The server of the model; empty for this process."""
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability that each text answers its question, in order."""
@@ -40,6 +38,11 @@ class Answerability:
             return known | dict(zip(new, await self._first.scores(new), strict=True))
 
         return await subtract_leads(pairs, scores, self.threshold, _turn, read, _CHANCE, _WEIGHT)
+
+
+def name_answerability(first: str) -> str:
+    """Return the name of a model that is read so."""
+    return f"{first} and opposites"
 
 
 def _turn(question: str, text: str) -> list[str]:

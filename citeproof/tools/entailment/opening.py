@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from citeproof.errors import SettingsError
-from citeproof.models.entailment import calibration, entailment_folder
+from citeproof.models.merged import ANSWERABILITY, ENTAILMENT, MergedModel
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
 from citeproof.tools.entailment.answerability import Answerability
 from citeproof.tools.entailment.base import Entailment
@@ -25,7 +25,7 @@ from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.ensemble import Ensemble
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.entailment.presets import PRESETS, Preset, find_preset
-from citeproof.tools.entailment.remote import open_remote
+from citeproof.tools.entailment.remote import open_remote, open_remote_answerability
 from citeproof.tools.entailment.risk import calibration_scores, choose_threshold
 from citeproof.tools.entailment.seq2seq import Seq2Seq
 from citeproof.tools.entailment.text_classifier import PresetModel, TextClassifier
@@ -90,32 +90,43 @@ def shipped_threshold(settings: EntailmentSettings) -> float:
     if settings.threshold is not None:
         return settings.threshold
     if settings.false_proofs is None:
-        return calibration().threshold
+        return ENTAILMENT.calibration.threshold
     return choose_threshold(calibration_scores()[1], settings.false_proofs)
 
 
 def open_answerability(settings: Settings, progress: Progress | None = None) -> Entailment | None:
     """Open the model that decides whether a text answers a question, if the settings want one.
 
-    Its pairs are a text and `question_hypothesis(question)`. It shares the network of the
-    entailment model, which is in memory only once.
+    Its pairs are a text and `question_hypothesis(question)`. Where citeproof's entailment model is
+    at an address, so is this one.
     """
-    wanted, models = settings.answerability, settings.models
-    if wanted.model == "none" or (
-        wanted.model == "auto" and "local" not in settings.entailment.models
-    ):
+    wanted, verifies = settings.answerability, settings.entailment
+    if not settings.wants_answerability:
         return None
-    fitted = calibration()
-    threshold = fitted.answerability if wanted.threshold is None else wanted.threshold
-    if settings.entailment.own and settings.entailment.base_url is not None:
-        return CachedEntailment(Answerability(open_remote(settings.entailment, threshold)))
-    model = CrossEncoder(
-        fitted.name,
-        threshold,
-        settings.entailment.batch_size,
-        locate=lambda: str(entailment_folder(models, progress)),
-    )
+    threshold = wanted.threshold
+    if threshold is None:
+        threshold = ANSWERABILITY.calibration.threshold
+    if verifies.own and verifies.base_url is not None:
+        return CachedEntailment(open_remote_answerability(verifies, threshold))
+    model = _open_own(ANSWERABILITY, threshold, verifies.batch_size, settings.models, progress)
     return CachedEntailment(Answerability(model))
+
+
+def _open_own(
+    own: MergedModel,
+    threshold: float,
+    batch_size: int | None,
+    models: ModelSettings,
+    progress: Progress | None,
+) -> CrossEncoder:
+    """Open one of citeproof's own cross-encoders, which is made when it is first needed."""
+    return CrossEncoder(
+        own.name,
+        threshold,
+        batch_size,
+        contradiction=own.calibration.contradiction,
+        locate=lambda: str(own.make_folder(models, progress)),
+    )
 
 
 @dataclass(frozen=True)
@@ -152,7 +163,7 @@ class _Opener:
                 why="it replaces the language model that would judge",
                 fix="Leave out entailment.kind.",
             )
-        fitted = calibration()
+        fitted = ENTAILMENT.calibration
         return Cascade(
             first,
             lambda: Judge(self.judge()),
@@ -203,15 +214,11 @@ class _Opener:
 
     def _own(self, threshold: float | None) -> Entailment:
         """Open the shipped cross-encoder, which reads closely."""
-        fitted = calibration()
+        settings = self.settings
+        if threshold is None:
+            threshold = shipped_threshold(settings)
         return CloseReader(
-            CrossEncoder(
-                fitted.name,
-                shipped_threshold(self.settings) if threshold is None else threshold,
-                self.settings.batch_size,
-                contradiction=fitted.contradiction,
-                locate=lambda: str(entailment_folder(self.models, self.progress)),
-            )
+            _open_own(ENTAILMENT, threshold, settings.batch_size, self.models, self.progress)
         )
 
 

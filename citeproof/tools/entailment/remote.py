@@ -12,8 +12,9 @@ from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
 
 from citeproof.errors import ModelError, SettingsError, VerifierOutageError
-from citeproof.models.entailment import calibration
+from citeproof.models.merged import ANSWERABILITY, ENTAILMENT
 from citeproof.settings import EntailmentSettings
+from citeproof.tools.entailment.answerability import name_answerability
 from citeproof.tools.entailment.base import Entailment, Pair, Score
 from citeproof.tools.entailment.batcher import Batcher
 from citeproof.tools.entailment.close_reader import name_close_reader
@@ -45,7 +46,7 @@ def open_remote(
     preset = None if model == "local" else find_preset(model, settings.preset)
     named = source = model
     if model == "local":
-        named = name_close_reader(calibration().name)
+        named = name_close_reader(ENTAILMENT.name)
     if preset is not None and model == preset.name:
         named, source = preset.hub, preset.model
     if threshold is None:
@@ -83,6 +84,17 @@ def open_remote(
     how = {"name": name, "label": settings.label, "offline": offline}
     reader = _RemoteReader(classifier, preset, source, **how)
     return RemoteModel(classifier, name, threshold, reader._predict)
+
+
+def open_remote_answerability(settings: EntailmentSettings, threshold: float) -> RemoteModel:
+    """Open the answerability model of the `citeproof serve` at their `base_url`.
+
+    Raises what `open_remote` does.
+    """
+    server = ModelServer("entailment", settings, "/answerability")
+    name = name_answerability(ANSWERABILITY.name)
+    classifier = find_classifier(server, "citeproof", name, settings.batch_size or 0)
+    return RemoteModel(classifier, name, threshold, partial(_score_pairs, classifier))
 
 
 class RemoteModel:

@@ -13,9 +13,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from citeproof.errors import SettingsError
+from citeproof.models.merged import ENTAILMENT
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Risk:
 @cache
 def calibration_scores() -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the shipped model's scores of pairs with a stated claim, and of pairs without."""
-    path = files("citeproof.models") / "adapter" / "scores.json"
+    path = ENTAILMENT.adapter / "scores.json"
     scores = json.loads(path.read_text(encoding="utf-8"))
     return tuple(scores["stated"]), tuple(scores["not_stated"])
 

@@ -1,10 +1,9 @@
-"""The shipped adapter and its base become one cross-encoder folder, once and whole."""
+"""A shipped adapter and its base become one cross-encoder folder, once and whole."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,17 @@ from typing import Any
 import pytest
 
 from citeproof.errors import FetchError
-from citeproof.models import entailment
-from citeproof.models.entailment import LABELS, calibration, entailment_folder, merge
+from citeproof.models import merged
+from citeproof.models.merged import (
+    ANSWERABILITY,
+    ENTAILMENT,
+    LABELS,
+    MergedModel,
+    merge,
+    merged_models,
+)
 from citeproof.models.stamps import STAMP, check
-from citeproof.settings import ModelSettings
+from citeproof.settings import ModelSettings, Settings
 from tests.models.tiny import tiny_mpnet
 
 RANK, ALPHA = 2, 4
@@ -50,9 +56,6 @@ def adapter(tmp_path: Path) -> Path:
     )
     (folder / "adapter_config.json").write_text(json.dumps({"r": RANK, "lora_alpha": ALPHA}))
     (folder / "README.md").write_text("A card.")
-    fitted = {"threshold": 0.5, "band": [0.2, 0.8], "blend": [1, 1, 0]}
-    fitted |= {"contradiction": 0.8, "answerability": 0.5}
-    (folder / "calibration.json").write_text(json.dumps(fitted))
     return folder
 
 
@@ -87,89 +90,120 @@ def test_a_map_gets_its_adapter_and_all_else_stays_an_ordinary_cross_encoder(
 
 
 @pytest.fixture
-def shipped(
-    base: Path, adapter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[list[int]]:
-    """The tiny ones in place of the shipped ones; the list grows with each fetch."""
+def fetched(base: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The tiny base in place of the real one; the list grows with each fetch."""
     fetched: list[int] = []
 
     def fetch(*_: Any, **__: Any) -> Path:
         fetched.append(1)
         return base
 
-    monkeypatch.setattr(entailment, "fetch", fetch)
-    monkeypatch.setattr(entailment, "_ADAPTER", adapter)
-    calibration.cache_clear()
-    yield fetched
-    calibration.cache_clear()
+    monkeypatch.setattr(merged, "fetch", fetch)
+    return fetched
 
 
-def test_it_is_made_once_by_whoever_comes_first(shipped: list[int], tmp_path: Path) -> None:
+@pytest.fixture
+def model(adapter: Path) -> MergedModel:
+    return MergedModel("tiny", adapter)
+
+
+def test_it_is_made_once_by_whoever_comes_first(
+    fetched: list[int], model: MergedModel, tmp_path: Path
+) -> None:
     settings = ModelSettings(cache=tmp_path / "cache")
     with ThreadPoolExecutor(4) as pool:
-        [found] = set(pool.map(entailment_folder, [settings] * 4))
+        [found] = set(pool.map(model.make_folder, [settings] * 4))
     assert (found / "README.md").read_text() == "A card."
-    count = len(shipped)
-    assert entailment_folder(settings) == found
-    assert len(shipped) == count
+    count = len(fetched)
+    assert model.make_folder(settings) == found
+    assert len(fetched) == count
 
 
-def test_what_was_changed_since_is_made_anew(shipped: list[int], tmp_path: Path) -> None:
+def test_what_was_changed_since_is_made_anew(
+    fetched: list[int], model: MergedModel, tmp_path: Path
+) -> None:
     """A head with another bias would prove everything."""
     settings = ModelSettings(cache=tmp_path / "cache")
-    folder = entailment_folder(settings)
+    folder = model.make_folder(settings)
     weights = folder / "model.safetensors"
-    whole, made = weights.read_bytes(), len(shipped)
+    whole, made = weights.read_bytes(), len(fetched)
     for damage in (whole[:-4] + b"\xff\xff\xff\xff", whole[:100], b""):
         weights.write_bytes(damage)
         assert check(folder) == "corrupt"
-        assert entailment_folder(settings) == folder
+        assert model.make_folder(settings) == folder
         assert weights.read_bytes() == whole
     (folder / "config.json").unlink()
-    (entailment_folder(settings) / STAMP).unlink()
-    assert entailment_folder(settings) == folder
+    (model.make_folder(settings) / STAMP).unlink()
+    assert model.make_folder(settings) == folder
     assert (folder / "config.json").is_file()
-    assert len(shipped) == made + 5
+    assert len(fetched) == made + 5
 
 
-def test_a_copy_with_other_times_is_as_good(shipped: list[int], tmp_path: Path) -> None:
+def test_a_copy_with_other_times_is_as_good(
+    fetched: list[int], model: MergedModel, tmp_path: Path
+) -> None:
     settings = ModelSettings(cache=tmp_path / "cache")
-    weights = entailment_folder(settings) / "model.safetensors"
-    made = len(shipped)
+    weights = model.make_folder(settings) / "model.safetensors"
+    made = len(fetched)
     os.utime(weights, (1, 1))
-    entailment_folder(settings)
-    assert len(shipped) == made
+    model.make_folder(settings)
+    assert len(fetched) == made
     assert f" {weights.stat().st_mtime_ns} " in (weights.parent / STAMP).read_text()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
 def test_another_user_may_read_it_where_the_umask_says_so(
-    shipped: list[int], tmp_path: Path
+    fetched: list[int], model: MergedModel, tmp_path: Path
 ) -> None:
     before = os.umask(0o022)
     try:
-        folder = entailment_folder(ModelSettings(cache=tmp_path / "cache"))
+        folder = model.make_folder(ModelSettings(cache=tmp_path / "cache"))
     finally:
         os.umask(before)
     assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o644}
 
 
 def test_a_failed_merge_leaves_nothing_and_says_why(
-    shipped: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fetched: list[int], model: MergedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(base: Path, adapter: Path, folder: Path) -> None:
         (folder / "model.safetensors").write_bytes(b"half")
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(entailment, "merge", full)
+    monkeypatch.setattr(merged, "merge", full)
     settings = ModelSettings(cache=tmp_path / "cache")
     with pytest.raises(FetchError, match="No space left on device"):
-        entailment_folder(settings)
+        model.make_folder(settings)
     assert not list((tmp_path / "cache").rglob("model.safetensors"))
 
 
-def test_the_shipped_calibration_is_sane() -> None:
-    fitted = calibration()
+def test_the_shipped_calibrations_are_sane() -> None:
+    fitted = ENTAILMENT.calibration
     low, high = fitted.band
     assert 0 < low < fitted.threshold < high <= 1
-    assert fitted.name.startswith("citeproof-entailment-")
+    assert 0 < ANSWERABILITY.calibration.threshold < 1
+    assert ENTAILMENT.name.startswith("citeproof-entailment-")
+    assert ANSWERABILITY.name.startswith("citeproof-answerability-")
+
+
+@pytest.mark.parametrize(
+    ("sections", "loaded"),
+    [
+        ({}, [ENTAILMENT, ANSWERABILITY]),
+        ({"answerability": {"model": "none"}}, [ENTAILMENT]),
+        ({"entailment": {"model": "judge"}}, []),
+        ({"entailment": {"model": "judge"}, "answerability": {"model": "local"}}, [ANSWERABILITY]),
+        ({"entailment": {"base_url": "http://gpu:8000"}}, []),
+        (
+            {
+                "entailment": {"model": "factcg", "base_url": "http://gpu:8000"},
+                "answerability": {"model": "local"},
+            },
+            [ANSWERABILITY],
+        ),
+    ],
+)
+def test_only_what_the_settings_use_is_loaded(
+    sections: dict[str, Any], loaded: list[MergedModel]
+) -> None:
+    assert merged_models(Settings(**sections)) == loaded
