@@ -60,9 +60,9 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
     """Decides whether passages answer the question, and puts the best ones first in the memory.
 
     Without a retriever, it reads only the memory. If the score of the best passage leaves the
-    decision in doubt, it also asks the language model, if there is one. If no passage answers, it
-    looks again: it searches for an answer that the language model guesses, and asks that model
-    about the best passages.
+    decision in doubt, it also asks the language model, if there is one. If no passage answers, or
+    only that model says so, it looks again: it searches for an answer that the language model
+    guesses, and asks that model about the best passages.
     """
 
     answerability: Entailment | None = None
@@ -105,13 +105,16 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
         best = [read[place] for place in rank_passages(by_part)]
         scores = list(map(max, zip(*by_part, strict=True)))
         judge = _Judge(self, question)
-        answerable, doubt = await _look(parts, read, scores, len(memory), model, judge)
-        if not answerable and self.look_again and not self.llm.absent:
+        answerable, doubt, by_judge = await _look(parts, read, scores, len(memory), model, judge)
+        wanted = not answerable or (by_judge and source is not None)
+        if wanted and self.look_again and not self.llm.absent:
             guessed = list[Passage]()
             if source is not None and (guess := await self._guess(question)):
                 [guessed] = await self.search(source, [guess], self.candidates)
             again = _fuse(read, guessed, pick_likely(read, scores))[:_READ_AGAIN]
-            again, answerable, doubt = await _look_again(parts, again, model, judge)
+            again, found_now, doubt_now = await _look_again(parts, again, model, judge)
+            if found_now or not answerable:
+                answerable, doubt = found_now, doubt_now
             best = append_new(again, best)
         best = best[: len(memory)]
         if fresh := tuple(passage for passage in best if passage not in memory):
@@ -171,10 +174,11 @@ async def _look(
     remembered: int,
     model: Entailment,
     judge: _Judge,
-) -> tuple[bool, str]:
-    """Whether the passages answer, of which the first `remembered` are the memory; the doubt.
+) -> tuple[bool, str, bool]:
+    """Whether the passages answer; the doubt; and whether only the judge says that they do.
 
-    The embedded judge finds no answer to a yes/no question unless a passage says "yes".
+    The first `remembered` passages are the memory. The embedded judge finds no answer to a yes/no
+    question unless a passage says "yes".
     """
     limit, likeliest = model.threshold, order(scores)[0]
     close = await read_closely(model, parts, read[likeliest])
@@ -184,12 +188,14 @@ async def _look(
     if doubtful and (judged := await judge(read[likeliest])) is not None:
         score = blend_odds((max(scores), judged), _BLEND)
         answerable = score >= _TRIED * limit
-        return answerable, UNSURE if answerable and score < limit else ""
-    return (
+        doubt = UNSURE if answerable and score < limit else ""
+        return answerable, doubt, answerable and max(scores) < limit
+    answerable = (
         max(scores[:remembered]) >= limit
         or max(scores) >= halfway(limit)
         or await answer_together(model, parts, [read[n] for n in order(scores)[:3]])
-    ), ""
+    )
+    return answerable, "", False
 
 
 async def _look_again(
@@ -200,13 +206,14 @@ async def _look_again(
     In other words than the documents', the model recognizes few answers, the judge more.
     """
     by_part = await score_passages(model, parts, read)
+    ranked = [read[place] for place in rank_passages(by_part)]
     if max(map(max, by_part)) >= halfway(model.threshold):
-        return [read[place] for place in rank_passages(by_part)], True, ""
-    for passage in read[:_JUDGED]:
+        return ranked, True, ""
+    for passage in ranked[:_JUDGED]:
         if (judged := await judge(passage) or 0.0) >= _LIKELY:
-            likeliest = sorted(read, key=lambda one: one is not passage)
+            likeliest = sorted(ranked, key=lambda one: one is not passage)
             return likeliest, True, "" if judged >= _SURE else UNSURE
-    return read, False, ""
+    return ranked, False, ""
 
 
 def _fuse(*rankings: Sequence[Passage]) -> list[Passage]:

@@ -145,12 +145,33 @@ async def test_a_guessed_answer_finds_what_the_question_does_not() -> None:
     verifier = AnswerabilityVerifier(
         ScriptedChatModel(reply),
         ListRetriever(lambda query: searched[query]),
-        TableEntailment(lambda *_: 0.1),
+        TableEntailment(lambda *_: 0.05),
     )
     update = await verifier(state())
     assert (update["answerable"], bool(update["doubt"])) == (True, True)
     assert update["long_term"] == ["d", "b"], "what the judge found goes first"
     assert len(prompts) == 4, "the guess, and one passage after the other until one answers"
+
+
+async def test_an_answer_by_the_judges_word_alone_is_looked_for_again() -> None:
+    """The passage that answers in other words is often far from the question, and close to it."""
+    guess = "A storm broke the lamp."
+    scores = {"Tower": 0.4, "Light": 0.2, "Storm": 0.7, "Keeper": 0.1}
+    asked: list[str] = []
+
+    def reply(prompt: str) -> Any:
+        asked.append(prompt)
+        return guess if "one sentence" in prompt else Choice(Yes=0.7, No=0.3)
+
+    searched = {"Who built the tower?": [A, B, C], guess: [D]}
+    model = TableEntailment(lambda text, _: next(s for k, s in scores.items() if k in text))
+    verifier = AnswerabilityVerifier(
+        ScriptedChatModel(reply), ListRetriever(lambda query: searched[query]), model
+    )
+    update = await verifier(state())
+    assert (update["answerable"], update["doubt"]) == (True, ""), "as at the first look"
+    assert "d" in update["long_term"]
+    assert len(asked) == 4, "the first look, the guess, and two passages that it did not judge"
 
 
 async def test_what_surely_answers_a_guess_needs_no_judge() -> None:
@@ -167,8 +188,8 @@ async def test_what_surely_answers_a_guess_needs_no_judge() -> None:
 
 
 async def test_low_scores_leave_the_order_of_the_search() -> None:
-    """Scores below a fifth tell nothing about which of two passages answers."""
-    scores = {"Tower": 0.01, "Light": 0.02, "Storm": 0.15, "Keeper": 0.19}
+    """Scores below a tenth tell nothing about which of two passages answers."""
+    scores = {"Tower": 0.01, "Light": 0.02, "Storm": 0.07, "Keeper": 0.09}
     update = await node(scores, [A, B, D, C])(state())
     assert update["long_term"] == ["a", "b"]
 

@@ -15,9 +15,8 @@ T = TypeVar("T")
 
 _SMOOTHING = 3
 """Values from 2 to 8 make no difference (benchmarks/results/manual_questions.md)."""
-_NOISE = 0.2
-"""Lower scores tell nothing about which of two passages answers. To questions in everyday words,
-right passages mostly score below 0.1 (benchmarks/results/everyday_words.md)."""
+_NOISE = 0.1
+"""Lower scores tell nothing about which of two passages answers."""
 
 
 async def score_passages(
