@@ -22,7 +22,7 @@ from citeproof.tools.documents.epub import read_epub
 from citeproof.tools.documents.html import read_html
 from citeproof.tools.documents.jsonl import read_jsonl
 from citeproof.tools.documents.mail import read_eml, read_mbox
-from citeproof.tools.documents.markdown import read_ipynb, read_markdown
+from citeproof.tools.documents.markdown import read_ipynb, read_markdown, read_mdx
 from citeproof.tools.documents.opendocument import read_ods, read_odt
 from citeproof.tools.documents.pdf import read_pdf
 from citeproof.tools.documents.separated import read_csv
@@ -39,6 +39,7 @@ READERS: dict[str, Reader] = {
     ".text": read_text,
     ".md": read_markdown,
     ".markdown": read_markdown,
+    ".mdx": read_mdx,
     ".html": read_html,
     ".htm": read_html,
     ".xhtml": read_html,

@@ -34,6 +34,13 @@ _FRONT_MATTER = re.compile(
     re.DOTALL,
 )
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
+_SCRIPT = re.compile(r"(?:import|export)\s")
+_COMPONENT = re.compile(
+    CODE
+    + r"""|</?[A-Z][\w.]*(?:[^<>]*?\stitle=["'](?P<title>[^"'<>]*)["'])?[^<>]*>"""
+    + r"|(?:<>\s*)?(?:\{/\*[^{}]*\*/\}|\{[\w.]+(?:\[[^\]]*\])?(?:\.\w+)*\})(?:\s*</>)?"
+)
+"""Code, a tag of a component with its title, a comment, or a value."""
 _MARKS = re.compile(CODE + r"|[*`]|(?<!\w)_+|_+(?!\w)")
 _BOLD = re.compile(r"(\*\*|__)(?=[^\s*_])(?P<said>[^*_]*[^\s*_])\1[ \t]*\\?")
 """Matches a line that is all bold, up to the break after it."""
@@ -45,6 +52,27 @@ _MOST_OUTPUT = 2_000
 def read_markdown(data: bytes, path: Path) -> Document:
     """Read Markdown, split at headings; front matter gives the title and is left out."""
     raw, problems = decode_any(data, path)
+    return _read(raw, problems, path)
+
+
+def read_mdx(data: bytes, path: Path) -> Document:
+    """Read MDX: Markdown with components, whose titles and text stay, and scripts, which go."""
+    raw, problems = decode_any(data, path)
+    kept, is_script = list[str](), False
+    for line, is_code in split_code(raw):
+        # A script ends at a blank line, as in MDX's own parser.
+        is_script = not is_code and bool(line.strip() if is_script else _SCRIPT.match(line))
+        if not is_code:
+            line = "" if is_script else _COMPONENT.sub(_keep_text, line)
+        kept.append(line)
+    return _read("\n".join(kept), problems, path)
+
+
+def _keep_text(found: re.Match[str]) -> str:
+    return found["code"] or found["title"] or ""
+
+
+def _read(raw: str, problems: tuple[str, ...], path: Path) -> Document:
     raw, more = without_html(raw)
     problems = (*problems, *more)
     text, rows = write_out_tables(split_code(without_marks(raw)))

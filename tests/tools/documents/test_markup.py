@@ -241,6 +241,19 @@ def test_what_belongs_to_a_heading_of_markdown(line: str, title: str) -> None:
     assert (passage.title, passage.text) == (title, "It is lit.")
 
 
+def test_mdx_is_read_without_scripts_components_and_values() -> None:
+    script = "import a from 'b'\nimport {\n  c,\n} from 'd'\n\nexport const e = {\n  f: 1\n}\n\n"
+    steps = '<Steps>\n<Step icon="x" title="Get oil">\nPay {fare}.\n</Step>\n</Steps>\n\n'
+    code = "Type `<Oil> {x}`. {/* unseen */}\n\n```js\nimport x from 'y'\nexport <A/>\n```\n\n"
+    raw = f"---\ntitle: The lamp\n---\n{script}# Oil\n\n{steps}{code}imported goods: {{1, 2}}"
+    [passage] = passages(raw, "a.mdx")
+    assert passage.title == "The lamp – Oil"
+    assert passage.text.split("\n") == [
+        *("Get oil", "Pay .", "", "", "", "Type `<Oil> {x}`. ", ""),
+        *("```js", "import x from 'y'", "export <A/>", "```", "", "imported goods: {1, 2}"),
+    ]
+
+
 def test_an_unclosed_comment_in_markdown_is_told() -> None:
     document = read("It rained.\n\n<!-- It snowed.", "a.md")
     assert [p.text for p in cut(document)] == ["It rained."]
