@@ -35,6 +35,7 @@ some 500 runs it was silent on three questions that the passages answer, and the
 is right for each (0.48 to 0.85); on none of 48 questions without an answer."""
 _AS_SURE = 0.03
 """Most that a sentence's score may lie below the best one's to answer as surely."""
+UNSURE_ANSWER = "It is not sure that this answers the question."
 _ASKER = content("can could do follow I me my need one our should use you your")
 """Words of a question that name nothing."""
 
@@ -64,7 +65,7 @@ class AnswerQuoter(Node):
         "Why" needs a writer: reasons take several sentences, and a sentence that repeats what
         happened seems to answer ("The certificate expired": 0.93). So does a question how two
         things differ, of which a sentence mostly describes one. After writing, there is no other
-        answer left.
+        answer left; then `doubt` says that it is not sure, since the writer saw none.
         """
         question, memory = state["question"], memory_passages(state)
         if self.answerability is None:
@@ -85,7 +86,12 @@ class AnswerQuoter(Node):
             emit(ClaimDrafted(text=claim.text, trial=1))
             emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
             emit(ClaimAccepted(claim=claim))
-        return {"claims": claims} if claims else {}
+        if not claims:
+            return {}
+        update: Update = {"claims": claims}
+        if self.after_writing:
+            update["doubt"] = UNSURE_ANSWER
+        return update
 
     async def _quote_list(
         self, answerability: Entailment, question: str, memory: Mapping[int, Passage]

@@ -248,3 +248,4 @@ async def test_after_writing_the_likeliest_sentence_is_quoted(
     update: Any = await quoter(who(question))
     said = [claim.text for claim in update.get("claims", ())]
     assert said == (["The youngest player begins: Mia."] if quoted else [])
+    assert ("doubt" in update) == quoted
