@@ -157,11 +157,10 @@ def _llms(settings: Settings) -> list[LLMSettings]:
 def _local_packages(settings: Settings) -> Iterator[Check]:
     """The packages of the extra `local`, which only models of this process need."""
     own, install = settings.entailment, '"citeproof[local]"'
-    here = own.base_url is None
     needed = (
         (settings.embedding.base_url is None and settings.retriever.kind != "bm25")
-        or (here and own.backend != "judge")
-        or (settings.answerability.model == "local" and (here or not own.own))
+        or (own.base_url is None and own.backend != "judge")
+        or ANSWERABILITY in merged_models(settings)
     )
     needs_server = any(one.embedded for one in _llms(settings))
     yield _package("xllamacpp", install, needed=needs_server)

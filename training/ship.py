@@ -165,8 +165,9 @@ def blend(
     """Fit the cascade inside its band, and write band and blend to `calibration.json`."""
     note = out / "calibration.json"
     known = json.loads(note.read_text(encoding="utf-8"))
-    low = known["band"][0] if low is None else low
-    high = known["band"][1] if high is None else high
+    band = merged.Calibration.model_validate(known).band
+    low = band[0] if low is None else low
+    high = band[1] if high is None else high
     rows = lines(scores)
     inside = [row for row in rows if low <= row["score"] < high and "judge" in row]
     if len({row["entailed"] for row in inside}) < 2:

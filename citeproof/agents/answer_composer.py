@@ -137,7 +137,7 @@ class AnswerComposer(Node):
         told = list(zip(parts, answered.proved, answered.failed, strict=True))
         unproved = any(failed and not proved for _, proved, failed in told)
         if not unproved and not any(answered.proved):
-            is_unsure = state.get("doubt") == UNSURE
+            is_unsure = state.get("doubt") in (UNSURE, UNSURE_ANSWER)
             if any(answered.likely):
                 return "partial", "" if is_unsure else UNSURE_ANSWER
             if all(claim.verdict.failed for claim in claims):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NotRequired
 
 from citeproof.agents.base import Node
 from citeproof.agents.quote_verifier import IDENTICAL
@@ -40,6 +41,12 @@ _ASKER = content("can could do follow I me my need one our should use you your")
 """Words of a question that name nothing."""
 
 
+class QuotingState(WritingState):
+    """Memory, the text so far, and what is not sure."""
+
+    doubt: NotRequired[str | None]
+
+
 @dataclass(frozen=True)
 class AnswerQuoter(Node):
     """Quotes the sentence that surely answers a question, or the whole list that it asks for.
@@ -59,7 +66,7 @@ class AnswerQuoter(Node):
     after_writing: bool = False
     """True quotes the likeliest sentence, for a writer that found nothing to write."""
 
-    async def __call__(self, state: WritingState) -> Update:
+    async def __call__(self, state: QuotingState) -> Update:
         """Set `claims` to the quotes that answer; do nothing if there are none.
 
         "Why" needs a writer: reasons take several sentences, and a sentence that repeats what
@@ -90,7 +97,7 @@ class AnswerQuoter(Node):
             return {}
         update: Update = {"claims": claims}
         if self.after_writing:
-            update["doubt"] = UNSURE_ANSWER
+            update["doubt"] = state.get("doubt") or UNSURE_ANSWER
         return update
 
     async def _quote_list(

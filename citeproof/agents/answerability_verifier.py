@@ -60,9 +60,9 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
     """Decides whether passages answer the question, and puts the best ones first in the memory.
 
     Without a retriever, it reads only the memory. If the score of the best passage leaves the
-    decision in doubt, it also asks the language model, if there is one. If no passage answers, or
-    only that model says so, it looks again: it searches for an answer that the language model
-    guesses, and asks that model about the best passages.
+    decision in doubt, it also asks the language model, if there is one. If no passage answers,
+    or only the language model says that one does, it looks again: it searches for an answer that
+    the language model guesses, and asks that model about the best passages.
     """
 
     answerability: Entailment | None = None
@@ -113,8 +113,10 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
                 [guessed] = await self.search(source, [guess], self.candidates)
             again = _fuse(read, guessed, pick_likely(read, scores))[:_READ_AGAIN]
             again, found_now, doubt_now = await _look_again(parts, again, model, judge)
-            if found_now or not answerable:
+            if not answerable:
                 answerable, doubt = found_now, doubt_now
+            elif found_now and not doubt_now:
+                doubt = ""
             best = append_new(again, best)
         best = best[: len(memory)]
         if fresh := tuple(passage for passage in best if passage not in memory):

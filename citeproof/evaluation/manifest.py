@@ -202,6 +202,8 @@ def describe_models(tools: Toolbox, settings: Settings) -> dict[str, dict[str, A
     }
     if place := tools.entailment.place:
         found["entailment"]["at"] = place
+    if (answers := tools.answerability) is not None:
+        found["answerability"] = {"name": answers.name, "threshold": answers.threshold}
     if isinstance(tools.embeddings, RemoteEmbeddings):
         found["embedding"]["at"] = tools.embeddings.server.shown
     if settings.entailment.embedded:

@@ -107,7 +107,7 @@ def merged_models(settings: Settings) -> list[MergedModel]:
     """Return those of citeproof's own models that this process loads by these settings."""
     verifies = settings.entailment
     found = [ENTAILMENT] if verifies.embedded else []
-    # A server that has the one also has the other.
+    # `citeproof serve` offers both.
     at_server = verifies.own and verifies.base_url is not None
     return [*found, ANSWERABILITY] if settings.wants_answerability and not at_server else found
 

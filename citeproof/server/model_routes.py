@@ -22,6 +22,7 @@ from citeproof.integrations.turns import Turns
 from citeproof.server.errors import NotFoundError
 from citeproof.server.opening import Opening
 from citeproof.tools.entailment import Entailment, Pair
+from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.chat_verifier import ChatVerifier
 from citeproof.tools.entailment.judge import Judge
@@ -107,7 +108,9 @@ def _add_pair_routes(
             "citeproof": version("citeproof"),
         }
 
-    @router.post(f"{path}/predict", summary="Score pairs of premise and hypothesis")
+    pairs = "text and question" if path else "premise and hypothesis"
+
+    @router.post(f"{path}/predict", summary=f"Score pairs of {pairs}")
     async def predict(body: PredictBody, request: Request) -> list[list[dict[str, Any]]]:
         """Return each pair's labels, the likelier first; premises may have any length."""
 
@@ -140,7 +143,8 @@ def _answerability(tools: Toolbox) -> Entailment:
             why="its settings say so",
             fix='There, set answerability.model = "local"; or here, "none".',
         )
-    return getattr(tools.answerability, "model", tools.answerability)  # without its cache
+    model = tools.answerability
+    return model.model if isinstance(model, CachedEntailment) else model
 
 
 def _predictions(score: float) -> list[dict[str, Any]]:

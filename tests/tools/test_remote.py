@@ -143,13 +143,18 @@ def test_citeproofs_own_server_is_sent_whole_pairs() -> None:
 
 
 def test_a_server_without_the_answerability_model_is_told() -> None:
-    def refuse(path: str, body: Any) -> Reply:
-        return Reply({"detail": "This server has no answerability model"}, 400)
+    others = own_models(lambda texts: {"entailment": 0.3})
 
-    with serve(refuse) as stub:
+    def answer(path: str, body: Any) -> Reply:
+        if path == "/answerability/info":
+            return Reply({"detail": "This server has no answerability model"}, 400)
+        return others(path, body)
+
+    with serve(answer) as stub:
         settings = Settings(entailment=EntailmentSettings(base_url=stub.url))
-        with pytest.raises(ModelError, match="no answerability model"):
+        with pytest.raises(ModelError, match="no answerability model") as caught:
             open_answerability(settings)
+    assert "answerability.model" in caught.value.fix
 
 
 def test_a_cascade_may_have_its_first_model_there() -> None:

@@ -22,6 +22,7 @@ from citeproof.tools.documents.encodings import decode, decode_any
 from citeproof.tools.documents.markdown_code import show_marks, split_code
 from citeproof.tools.documents.markdown_html import without_html
 from citeproof.tools.documents.markdown_inline import CODE, without_marks
+from citeproof.tools.documents.mdx import without_mdx
 from citeproof.tools.documents.pipe_tables import write_out_tables
 from citeproof.tools.documents.text import name_long_lists
 
@@ -34,13 +35,6 @@ _FRONT_MATTER = re.compile(
     re.DOTALL,
 )
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
-_SCRIPT = re.compile(r"(?:import|export)\s")
-_COMPONENT = re.compile(
-    CODE
-    + r"""|</?[A-Z][\w.]*(?:[^<>]*?\stitle=["'](?P<title>[^"'<>]*)["'])?[^<>]*>"""
-    + r"|(?:<>\s*)?(?:\{/\*[^{}]*\*/\}|\{[\w.]+(?:\[[^\]]*\])?(?:\.\w+)*\})(?:\s*</>)?"
-)
-"""Code, a tag of a component with its title, a comment, or a value."""
 _MARKS = re.compile(CODE + r"|[*`]|(?<!\w)_+|_+(?!\w)")
 _BOLD = re.compile(r"(\*\*|__)(?=[^\s*_])(?P<said>[^*_]*[^\s*_])\1[ \t]*\\?")
 """Matches a line that is all bold, up to the break after it."""
@@ -58,18 +52,9 @@ def read_markdown(data: bytes, path: Path) -> Document:
 def read_mdx(data: bytes, path: Path) -> Document:
     """Read MDX: Markdown with components, whose titles and text stay, and scripts, which go."""
     raw, problems = decode_any(data, path)
-    kept, is_script = list[str](), False
-    for line, is_code in split_code(raw):
-        # A script ends at a blank line, as in MDX's own parser.
-        is_script = not is_code and bool(line.strip() if is_script else _SCRIPT.match(line))
-        if not is_code:
-            line = "" if is_script else _COMPONENT.sub(_keep_text, line)
-        kept.append(line)
-    return _read("\n".join(kept), problems, path)
-
-
-def _keep_text(found: re.Match[str]) -> str:
-    return found["code"] or found["title"] or ""
+    front = _FRONT_MATTER.match(raw)
+    begin = front.end() if front else 0
+    return _read(raw[:begin] + without_mdx(raw[begin:]), problems, path)
 
 
 def _read(raw: str, problems: tuple[str, ...], path: Path) -> Document:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
 
-from citeproof.errors import ModelError, SettingsError, VerifierOutageError
+from citeproof.errors import ModelError, ModelOutageError, SettingsError, VerifierOutageError
 from citeproof.models.merged import ANSWERABILITY, ENTAILMENT
 from citeproof.settings import EntailmentSettings
 from citeproof.tools.entailment.answerability import name_answerability
@@ -93,7 +93,13 @@ def open_remote_answerability(settings: EntailmentSettings, threshold: float) ->
     """
     server = ModelServer("entailment", settings, "/answerability")
     name = name_answerability(ANSWERABILITY.name)
-    classifier = find_classifier(server, "citeproof", name, settings.batch_size or 0)
+    try:
+        classifier = find_classifier(server, "citeproof", name, settings.batch_size or 0)
+    except ModelOutageError:
+        raise
+    except ModelError as error:
+        fix = 'Run the same version of citeproof there, with answerability.model = "local".'
+        raise ModelError(error.what, why=error.why, fix=fix) from error
     return RemoteModel(classifier, name, threshold, partial(_score_pairs, classifier))
 
 
