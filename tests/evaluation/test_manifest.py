@@ -76,7 +76,11 @@ def test_embedded_models_are_told_with_their_hashes() -> None:
     other = Settings.load(
         **{"llm.model": "m", "llm.base_url": "http://localhost/v1", "entailment.model": "judge"}
     )
-    found = describe_models(toolbox(), other)
+    tools = toolbox()
+    assert "answerability" not in describe_models(tools, other)
+    tools.answerability = TableEntailment({}, threshold=0.4, name="answers")
+    found = describe_models(tools, other)
+    assert found["answerability"] == {"name": "answers", "threshold": 0.4}
     assert found["llm"] == {"name": "ScriptedChatModel"}
     assert found["entailment"] == {"name": "table", "threshold": 0.5}
 

@@ -145,7 +145,7 @@ def pair(question: str, passages: Mapping[int, Passage], claim: str) -> Pair:
 def question_hypothesis(question: str) -> str:
     """Return a question as a hypothesis, which asks whether the premise answers it.
 
-    citeproof's own model was trained for this (see its card); others were not.
+    citeproof's answerability model was trained for this (see its card); others were not.
     """
     asked = " ".join(question.split()).rstrip("?.! ")
     return f"{asked[:1].upper()}{asked[1:]}?"
