@@ -21,6 +21,7 @@ from citeproof.evaluation.manifest import (
 from citeproof.evaluation.runner import describe
 from citeproof.models.manifest import LLM, MINILM, MPNET
 from citeproof.settings import EmbeddingSettings, EntailmentSettings
+from citeproof.testing import TableEntailment
 from citeproof.tools.entailment.opening import open_entailment
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
 from tests.evaluation.scripted import examples, toolbox
