@@ -15,7 +15,7 @@ from tenacity import (
     retry_if_exception_type,
     retry_if_result,
     stop_after_attempt,
-    wait_fixed,
+    wait_exponential,
 )
 
 from citeproof.errors import CiteproofError, StoreError
@@ -130,11 +130,12 @@ class Store:
                 return False  # not counted, because counting reads every record
             return bool(2 * fewest < min(k, collection.count()))
 
-        # Seen at a server: "Error finding id" for a record that another client is writing.
+        # Seen at a server: "Error finding id" for a record that another client is writing, and on a
+        # busy machine, after a restart, "Nothing found on disk" for longer than 0.15 s.
         again = Retrying(
             retry=retry_if_exception_type(InternalError) | retry_if_result(lacks_most),
-            stop=stop_after_attempt(4),
-            wait=wait_fixed(0.05),
+            stop=stop_after_attempt(6),
+            wait=wait_exponential(multiplier=0.05, max=0.5),
             reraise=True,
         )
         try:
