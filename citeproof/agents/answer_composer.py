@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NotRequired
 
-from citeproof.agents.answer_quoter import UNSURE_ANSWER
 from citeproof.agents.answerability_verifier import UNSURE
 from citeproof.agents.base import Node
 from citeproof.agents.claim_acceptor import APPROVED
@@ -137,9 +136,10 @@ class AnswerComposer(Node):
         told = list(zip(parts, answered.proved, answered.failed, strict=True))
         unproved = any(failed and not proved for _, proved, failed in told)
         if not unproved and not any(answered.proved):
-            is_unsure = state.get("doubt") in (UNSURE, UNSURE_ANSWER)
+            is_unsure = state.get("doubt") == UNSURE
             if any(answered.likely):
-                return "partial", "" if is_unsure else UNSURE_ANSWER
+                doubt = "" if is_unsure else "It is not sure that this answers the question."
+                return "partial", doubt
             if all(claim.verdict.failed for claim in claims):
                 return "not_found", "No claim answers the question."
             if is_unsure:

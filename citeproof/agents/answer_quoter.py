@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NotRequired
 
 from citeproof.agents.base import Node
 from citeproof.agents.quote_verifier import IDENTICAL
@@ -36,15 +35,8 @@ some 500 runs it was silent on three questions that the passages answer, and the
 is right for each (0.48 to 0.85); on none of 48 questions without an answer."""
 _AS_SURE = 0.03
 """Most that a sentence's score may lie below the best one's to answer as surely."""
-UNSURE_ANSWER = "It is not sure that this answers the question."
 _ASKER = content("can could do follow I me my need one our should use you your")
 """Words of a question that name nothing."""
-
-
-class QuotingState(WritingState):
-    """Memory, the text so far, and what is not sure."""
-
-    doubt: NotRequired[str | None]
 
 
 @dataclass(frozen=True)
@@ -66,13 +58,13 @@ class AnswerQuoter(Node):
     after_writing: bool = False
     """True quotes the likeliest sentence, for a writer that found nothing to write."""
 
-    async def __call__(self, state: QuotingState) -> Update:
+    async def __call__(self, state: WritingState) -> Update:
         """Set `claims` to the quotes that answer; do nothing if there are none.
 
         "Why" needs a writer: reasons take several sentences, and a sentence that repeats what
         happened seems to answer ("The certificate expired": 0.93). So does a question how two
         things differ, of which a sentence mostly describes one. After writing, there is no other
-        answer left; then `doubt` says that it is not sure, since the writer saw none.
+        answer left.
         """
         question, memory = state["question"], memory_passages(state)
         if self.answerability is None:
@@ -93,12 +85,7 @@ class AnswerQuoter(Node):
             emit(ClaimDrafted(text=claim.text, trial=1))
             emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
             emit(ClaimAccepted(claim=claim))
-        if not claims:
-            return {}
-        update: Update = {"claims": claims}
-        if self.after_writing:
-            update["doubt"] = state.get("doubt") or UNSURE_ANSWER
-        return update
+        return {"claims": claims} if claims else {}
 
     async def _quote_list(
         self, answerability: Entailment, question: str, memory: Mapping[int, Passage]
