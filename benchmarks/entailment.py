@@ -153,10 +153,8 @@ def scoring(arguments: argparse.Namespace) -> None:
 
 def both_ways() -> tuple[Entailment, PlainLoop]:
     """The shipped model in the tool, loaded and with its cache, and in the loop."""
-    folder, threshold = (
-        str(ENTAILMENT.make_folder(Settings.load().models)),
-        ENTAILMENT.calibration.threshold,
-    )
+    folder = str(ENTAILMENT.make_folder(Settings.load().models))
+    threshold = ENTAILMENT.calibration.threshold
     asyncio.run((encoder := CrossEncoder(folder, threshold)).scores([Pair("Warm.", "Warm.")]))
     return CachedEntailment(encoder), PlainLoop(folder, threshold)
 

@@ -36,6 +36,8 @@ class CodeLines:
     is indented too, so there it must be indented further.
     """
 
+    indented: bool = True
+    """Whether indented lines are code; in MDX they are not."""
     _fence: str = ""
     """The marks that opened the block."""
     _depth: int = 0
@@ -55,7 +57,7 @@ class CodeLines:
             return False
         begin = line[: len(line) - len(line.lstrip())]
         indent = len(begin.expandtabs(_DEEP))
-        if self._may_begin and indent >= self._depth + _DEEP:
+        if self.indented and self._may_begin and indent >= self._depth + _DEEP:
             return True
         item = _ITEM.match(said)
         if item:
@@ -68,8 +70,8 @@ class CodeLines:
         return bool(fence)
 
 
-def split_code(text: str) -> Iterator[tuple[str, bool]]:
+def split_code(text: str, *, indented: bool = True) -> Iterator[tuple[str, bool]]:
     """Yield the lines of a text, and whether each belongs to a block of code."""
-    lines = CodeLines()
+    lines = CodeLines(indented)
     for line in text.split("\n"):
         yield line, lines.take(line)

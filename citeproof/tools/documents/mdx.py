@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from textwrap import dedent
 
+from citeproof.tools.documents.markdown_code import split_code
 from citeproof.tools.documents.markdown_inline import CODE
 
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _SCRIPT = re.compile(r"(?:import|export)\b")
 _LONGEST = 200
 """Most lines of a script; a bracket in one of its texts may seem to stay open."""
@@ -32,26 +34,11 @@ def without_mdx(raw: str) -> str:
 
     MDX has no indented code, so the text of components loses its indent.
     """
-    return "\n".join(
-        text if is_code else _without_components(_without_scripts(text))
-        for text, is_code in _blocks(raw)
-    )
-
-
-def _blocks(raw: str) -> Iterator[tuple[str, bool]]:
-    """Yield the texts between blocks of code, and the blocks, in order."""
-    lines, mark = list[str](), ""
-    for line in raw.split("\n"):
-        fence = _FENCE.match(line)
-        if not mark and fence:
-            yield "\n".join(lines), False
-            lines, mark = [line], fence[1]
-        elif mark and fence and line.strip().startswith(mark):
-            yield "\n".join([*lines, line]), True
-            lines, mark = [], ""
-        else:
-            lines.append(line)
-    yield "\n".join(lines), bool(mark)
+    blocks = list[str]()
+    for is_code, lines in groupby(split_code(raw, indented=False), key=itemgetter(1)):
+        text = "\n".join(line for line, _ in lines)
+        blocks.append(text if is_code else _without_components(_without_scripts(text)))
+    return "\n".join(blocks)
 
 
 def _without_scripts(text: str) -> str:

@@ -257,6 +257,7 @@ def test_what_belongs_to_a_heading_of_markdown(line: str, title: str) -> None:
             "It is lit.",
         ),
         ("export const a = '('\n\nIt is lit.", "It is lit."),
+        ("Run\n```npm {x}```\n\nIt is {x}lit.", "Run\n```npm {x}```\n\nIt is lit."),
         ("You can\nexport it as CSV.\nimport it.", "You can\nexport it as CSV.\nimport it."),
         ("Get\n\n```js\nimport {a} from 'b'\n```", "Get\n\n```js\nimport {a} from 'b'\n```"),
         (
