@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from citeproof.errors import SettingsError
-from citeproof.models.merged import ANSWERABILITY, ENTAILMENT, MergedModel
+from citeproof.models.merged import ANSWERABILITY, ENTAILMENT, MergedModel, merged_models
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
 from citeproof.tools.entailment.answerability import Answerability
 from citeproof.tools.entailment.base import Entailment
@@ -106,7 +106,7 @@ def open_answerability(settings: Settings, progress: Progress | None = None) -> 
     threshold = wanted.threshold
     if threshold is None:
         threshold = ANSWERABILITY.calibration.threshold
-    if verifies.own and verifies.base_url is not None:
+    if ANSWERABILITY not in merged_models(settings):
         return CachedEntailment(open_remote_answerability(verifies, threshold))
     model = _open_own(ANSWERABILITY, threshold, verifies.batch_size, settings.models, progress)
     return CachedEntailment(Answerability(model))
