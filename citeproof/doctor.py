@@ -127,7 +127,7 @@ def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
             fetch(model, settings.models, progress=progress)
             repaired.append(model.name)
     for merged in own:
-        if check(merged.merged_folder(settings.models)) == "corrupt":
+        if check(merged.folder(settings.models)) == "corrupt":
             repaired.append(merged.make_folder(settings.models, progress).name)
     return repaired
 
@@ -227,7 +227,7 @@ def _entailment(settings: Settings) -> _Found:
         return f"{named}, named by entailment.model"
     if (problem := _own_problem(ENTAILMENT, settings)) is not None:
         return problem
-    folder = ENTAILMENT.merged_folder(settings.models)
+    folder = ENTAILMENT.folder(settings.models)
     if named != "local":
         return f"{named}; local: {folder}"
     return f"{folder}, as a {own.backend}{_risk(settings)}"
@@ -237,7 +237,7 @@ def _answerability(settings: Settings) -> _Found:
     if not settings.wants_answerability:
         return "none; any proved claim counts as an answer"
     if ANSWERABILITY in merged_models(settings):
-        folder = ANSWERABILITY.merged_folder(settings.models)
+        folder = ANSWERABILITY.folder(settings.models)
         return _own_problem(ANSWERABILITY, settings) or str(folder)
     model = open_remote_answerability(settings.entailment, 0.5)
     return f"{model.name}, {model.place}"
@@ -245,7 +245,7 @@ def _answerability(settings: Settings) -> _Found:
 
 def _own_problem(model: MergedModel, settings: Settings) -> _Found | None:
     """What to report if the merged model is damaged or not made yet."""
-    folder = model.merged_folder(settings.models)
+    folder = model.folder(settings.models)
     state = check(folder)
     if state == "corrupt":
         fix = "Run: citeproof doctor --repair. Otherwise, it is rebuilt when first used."

@@ -74,7 +74,7 @@ def test_a_damaged_model(fresh: Settings, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("own", [ENTAILMENT, ANSWERABILITY], ids=lambda own: own.purpose)
 def test_a_damaged_model_of_citeproofs_own(fresh: Settings, own: MergedModel) -> None:
     name = f"{own.purpose.capitalize()} model"
-    folder = own.merged_folder(fresh.models)
+    folder = own.folder(fresh.models)
     folder.mkdir(parents=True)
     (folder / "model.safetensors").write_bytes(b"whole")
     stamp(folder)

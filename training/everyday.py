@@ -2,19 +2,21 @@
 
 "How old a reader should I picture?" is answered by "Most lay summaries are written for a high
 school-age child's level of understanding." Only a model that knows both wordings sees it. Each
-question is asked of the passage with its evidence, of the evidence alone, and of the passages that
-a search finds for it. Questions without an answer have only the latter.
+question is asked of the passage with its evidence, of the evidence alone, of a claim that answers,
+of the passages that a search finds for it, and of a sentence and a claim beside it. Questions
+without an answer have only those that do not answer.
 
     python -m training.everyday --questions QUESTIONS --documents DOCUMENTS --out SETS/everyday
 
 `QUESTIONS` has a file of JSON lines for each folder of `DOCUMENTS`: `question`, and `file` and
-`evidence`, its verbatim text in that file, or null for both.
+`evidence`, its verbatim text in that file, or null for both. It may have `tempting`, a verbatim
+sentence that does not answer, and the claims `answer_sentence` and `beside_sentence`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any
@@ -49,22 +51,29 @@ def pairs(
     """Pairs of the questions on one folder.
 
     Args:
-        asked: Rows with `question`, `file` and `evidence`.
+        asked: Rows of `QUESTIONS`.
         passages: All passages of the folder.
         found: For each question, the passages that a search finds, the best first.
         rng: Source of chance.
     """
     for row, near in zip(asked, found, strict=True):
         question, evidence = row["question"], clean(row["evidence"] or "")
-        gold = [p for p in passages if p.source.endswith(row["file"] or "\0")]
-        gold = [p for p in gold if overlap(evidence, p.text) >= _HOLDS]
-        for passage in sorted(gold, key=lambda p: -overlap(evidence, p.text))[:1]:
-            yield answer_row(passage.premise, question, True, "everyday/passage")
-            if len(evidence.split()) > 5:
-                said = show(passage.title, " ".join(evidence.split()), rng, _TITLED)
-                yield answer_row(said, question, True, "everyday/evidence")
-        if evidence and not gold:
+        gold = _holder(evidence, [p for p in passages if p.source.endswith(row["file"] or "\0")])
+        if evidence and gold is None:
             continue
+        if gold is not None:
+            yield answer_row(gold.premise, question, True, "everyday/passage")
+            if len(evidence.split()) > 5:
+                yield answer_row(_show(gold, evidence, rng), question, True, "everyday/evidence")
+            if claim := row.get("answer_sentence"):
+                yield answer_row(_show(gold, claim, rng), question, True, "everyday/claim")
+        tempting = clean(row.get("tempting") or "")
+        holder = _holder(tempting, passages) or gold
+        if tempting:
+            yield answer_row(_show(holder, tempting, rng), question, False, "everyday/tempting")
+        if beside := row.get("beside_sentence"):
+            said = _show(gold or holder, beside, rng)
+            yield answer_row(said, question, False, "everyday/claim beside")
         others = [p for p in near if not evidence or overlap(evidence, p.text) < _MAY_HOLD]
         # The nearest, and one from further down.
         for passage in [*others[:2], *rng.sample(others[2:], min(1, len(others[2:])))]:
@@ -72,6 +81,18 @@ def pairs(
         said_near = [quote for p in others[:2] for quote in quotes_in(p) if quote.is_statement]
         for quote in rng.sample(said_near, min(1, len(said_near))):
             yield answer_row(quote.premise, question, False, "everyday/near sentence")
+
+
+def _holder(said: str, passages: Iterable[Passage]) -> Passage | None:
+    """The passage that says it, if one does."""
+    shares = {passage: overlap(said, passage.text) for passage in passages if said}
+    best = max(shares, key=lambda one: shares[one], default=None)
+    return best if best is not None and shares[best] >= _HOLDS else None
+
+
+def _show(passage: Passage | None, said: str, rng: Random) -> str:
+    said = " ".join(said.split())
+    return show(passage.title, said, rng, _TITLED) if passage is not None else said
 
 
 def overlap(one: str, other: str) -> float:

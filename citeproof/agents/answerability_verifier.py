@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from citeproof.agents.base import LLMNode, SearchNode
 from citeproof.errors import ModelReplyError, VerifierOutageError
@@ -105,25 +106,23 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
         best = [read[place] for place in rank_passages(by_part)]
         scores = list(map(max, zip(*by_part, strict=True)))
         judge = _Judge(self, question)
-        answerable, doubt, by_judge = await _look(parts, read, scores, len(memory), model, judge)
-        wanted = not answerable or (by_judge and source is not None)
+        look = await _look(parts, read, scores, len(memory), model, judge)
+        wanted = not look.answers or (look.by_judge and source is not None)
         if wanted and self.look_again and not self.llm.absent:
             guessed = list[Passage]()
             if source is not None and (guess := await self._guess(question)):
                 [guessed] = await self.search(source, [guess], self.candidates)
             again = _fuse(read, guessed, pick_likely(read, scores))[:_READ_AGAIN]
-            again, found_now, doubt_now = await _look_again(parts, again, model, judge)
-            if not answerable:
-                answerable, doubt = found_now, doubt_now
-            elif found_now and not doubt_now:
-                doubt = ""
+            again, second = await _look_again(parts, again, model, judge)
+            if not look.answers or (second.answers and not second.doubt):
+                look = second
             best = append_new(again, best)
         best = best[: len(memory)]
         if fresh := tuple(passage for passage in best if passage not in memory):
             emit(PassagesRetrieved(passages=fresh))
         return {
-            "answerable": answerable,
-            "doubt": doubt,
+            "answerable": look.answers,
+            "doubt": look.doubt,
             "passages": append_new(best, list(state["passages"])),
             "long_term": [passage.id for passage in best],
         }
@@ -169,6 +168,15 @@ class _Judge:
         return self.asked[passage.id]
 
 
+class _Look(NamedTuple):
+    """What a look at the passages found."""
+
+    answers: bool
+    doubt: str = ""
+    by_judge: bool = False
+    """Whether only the language model says that they answer."""
+
+
 async def _look(
     parts: Sequence[str],
     read: Sequence[Passage],
@@ -176,11 +184,10 @@ async def _look(
     remembered: int,
     model: Entailment,
     judge: _Judge,
-) -> tuple[bool, str, bool]:
-    """Whether the passages answer; the doubt; and whether only the judge says that they do.
+) -> _Look:
+    """Whether the passages answer; the first `remembered` are the memory.
 
-    The first `remembered` passages are the memory. The embedded judge finds no answer to a yes/no
-    question unless a passage says "yes".
+    The embedded judge finds no answer to a yes/no question unless a passage says "yes".
     """
     limit, likeliest = model.threshold, order(scores)[0]
     close = await read_closely(model, parts, read[likeliest])
@@ -191,31 +198,30 @@ async def _look(
         score = blend_odds((max(scores), judged), _BLEND)
         answerable = score >= _TRIED * limit
         doubt = UNSURE if answerable and score < limit else ""
-        return answerable, doubt, answerable and max(scores) < limit
-    answerable = (
+        return _Look(answerable, doubt, answerable and max(scores) < limit)
+    return _Look(
         max(scores[:remembered]) >= limit
         or max(scores) >= halfway(limit)
         or await answer_together(model, parts, [read[n] for n in order(scores)[:3]])
     )
-    return answerable, "", False
 
 
 async def _look_again(
     parts: Sequence[str], read: list[Passage], model: Entailment, judge: _Judge
-) -> tuple[list[Passage], bool, str]:
-    """The passages, likeliest first; whether one surely answers, or may by the judge; the doubt.
+) -> tuple[list[Passage], _Look]:
+    """The passages, likeliest first, and whether one surely answers, or may by the judge.
 
     In other words than the documents', the model recognizes few answers, the judge more.
     """
     by_part = await score_passages(model, parts, read)
     ranked = [read[place] for place in rank_passages(by_part)]
     if max(map(max, by_part)) >= halfway(model.threshold):
-        return ranked, True, ""
+        return ranked, _Look(True)
     for passage in ranked[:_JUDGED]:
         if (judged := await judge(passage) or 0.0) >= _LIKELY:
             likeliest = sorted(ranked, key=lambda one: one is not passage)
-            return likeliest, True, "" if judged >= _SURE else UNSURE
-    return ranked, False, ""
+            return likeliest, _Look(True, "" if judged >= _SURE else UNSURE, by_judge=True)
+    return ranked, _Look(False)
 
 
 def _fuse(*rankings: Sequence[Passage]) -> list[Passage]:

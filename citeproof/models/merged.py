@@ -69,7 +69,7 @@ class MergedModel:
         text = (self.adapter / "calibration.json").read_text(encoding="utf-8")
         return Calibration.model_validate_json(text)
 
-    def merged_folder(self, settings: ModelSettings) -> Path:
+    def folder(self, settings: ModelSettings) -> Path:
         """Return the merged model's folder in the cache, which need not exist."""
         return model_folder(MPNET, settings).with_name(self.name)
 
@@ -82,7 +82,7 @@ class MergedModel:
             FetchError: The base is missing and cannot be downloaded, or cannot be written to disk.
             CorruptModelError: The base is damaged and may not be downloaded (`offline`).
         """
-        folder = self.merged_folder(settings)
+        folder = self.folder(settings)
         if check(folder) != "good":
             base = fetch(MPNET, settings, progress=progress)
             with fill_folder(folder, f"The {self.purpose} model") as partial:

@@ -29,6 +29,17 @@ def test_the_passage_with_the_evidence_answers_and_those_near_do_not() -> None:
     assert {row.hypothesis for row in rows} == {rows[0].hypothesis}
 
 
+def test_claims_that_answer_or_do_not_and_a_tempting_sentence_are_pairs_too() -> None:
+    claim, beside = "Picture a reader of high school age.", "Lay summaries avoid jargon."
+    row = {"question": _QUESTION, "file": "lay.md", "evidence": _EVIDENCE}
+    row |= {"tempting": _NEAR[0].text, "answer_sentence": claim, "beside_sentence": beside}
+    rows = list(pairs([row], [_GOLD, *_NEAR], [_NEAR], Random(1)))
+    told = {one.source: (one.premise.splitlines()[-1], one.label) for one in rows}
+    assert told["everyday/claim"] == (claim, "entailed")
+    assert told["everyday/claim beside"] == (beside, "not_entailed")
+    assert told["everyday/tempting"] == (_NEAR[0].text, "not_entailed")
+
+
 def test_a_question_without_an_answer_has_only_texts_that_do_not_answer() -> None:
     asked = [{"question": _QUESTION, "file": None, "evidence": None}]
     rows = list(pairs(asked, [_GOLD, *_NEAR], [_NEAR], Random(1)))
