@@ -16,7 +16,10 @@ _HOW_TALL = re.compile(
 )
 _HOW_LONG = re.compile(r"\s*(?:\w+\s+)?how (?:long|far|old|soon|often)\b", re.IGNORECASE)
 _FIGURE = re.compile(rf"\d|\b(?:{'|'.join(NUMBER_VALUES)})\b", re.IGNORECASE)
-_OTHERS = "million billion trillion pair couple dozens hundreds thousands no none all every each"
+_OTHERS = """
+    million billion trillion pair couple dozens hundreds thousands no none nobody nothing all every
+    each unlimited
+"""
 _NUMBER = re.compile(
     rf"\d|\b(?:{'|'.join([*NUMBER_VALUES, *_OTHERS.split()])}|several|multiple)\b", re.IGNORECASE
 )
@@ -28,7 +31,9 @@ _NO_COUNT = re.compile(
 )
 """Years, and words that are often not meant as numbers."""
 _WHEN = re.compile(
-    r"\s*when (?:did|do|does|is|are|was|were|will|has|have|had|can|could|must|may|should)\b", re.I
+    r"\s*when (?:(?:did|do|does|is|are|was|were|will|has|have|had|can|could|must|may|should)\b"
+    r"|(?:(?!\b(?:who|what|which|where|why|how)\b)[^,?])+\?\s*$)",
+    re.I,
 )
 _UNITS = "second minute hour day night week month year decade century time age season"
 _TIMES = """
@@ -49,7 +54,8 @@ _SPANS = """
     lifetime immediately instantly promptly adult adults next near nearby close
 """
 _NUMBER_OR_TIME = re.compile(
-    rf"{_FIGURE.pattern}|{_TIME.pattern}|\b(?:{'|'.join(_SPANS.split())})\b", re.IGNORECASE
+    rf"{_FIGURE.pattern}|{_TIME.pattern}|\b(?:{'|'.join(_SPANS.split())}|as (?:long|often) as)\b",
+    re.IGNORECASE,
 )
 """What tells how long, how far, how old, how soon or how often."""
 _REASON = re.compile(
@@ -60,7 +66,7 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 """A word that often goes with a reason."""
-_NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]+")
+_WORD = re.compile(r"\b[^\W\d_][\w'’-]+")
 _PEOPLE = """
     people person child children parents family team staff company committee board council
     government police church court king queen you we he she they everybody everyone anybody anyone
@@ -129,5 +135,6 @@ def lacks_person(answer: str, question: str) -> bool:
     if not asks_who(question):
         return False
     known = content(question)
-    names = any(content(name) - known for name in _NAME.findall(answer))
+    words = _WORD.findall(answer)
+    names = any(word[0].isupper() and content(word) - known for word in words)
     return not names and _PERSON.search(answer) is None

@@ -9,27 +9,43 @@ from citeproof.tools.sentences import split
 
 _WH = r"(?:who|whom|whose|what|which|when|where|why|how)"
 _BEFORE = r"(?:(?:in|on|at|by|for|to|of|from|with|under|since|until)\s+)?"
+_AUXILIARY = (
+    "(?:am|is|are|was|were|do|does|did|has|have|had|can|could|will|would|may|must|should|shall)"
+)
 _AND = re.compile(
     rf"[,;]?\s+(?:and|or)\s+(?={_BEFORE}{_WH}\b)|,\s+(?={_BEFORE}{_WH}(?:,|\s+(?:and|or)\b))"
-    r"|\?\s+(?=\S)",
+    rf"|\?\s+(?:(?:and|or)\s+)?(?=(?:{_BEFORE}{_WH}|{_AUXILIARY})\b)",
     re.I,
 )
 _ASKS = re.compile(rf"^{_BEFORE}{_WH}\b(?P<rest>.*)$", re.I)
+_ASKS_ITSELF = re.compile(
+    rf"^{_BEFORE}{_WH}"
+    r"(?:\s+(?!(?:I|you|he|she|it|we|they|a|an|the|this|that|my|your|our)\b)\w+){0,2}?"
+    rf"\s+{_AUXILIARY}\b",
+    re.I,
+)
+"""Matches "when is it served", but not "when it is served", which may be what is known or not."""
 _PRONOUN = re.compile(
     r"\b(?:he|him|his|she|hers?|it|its|they|them|theirs?|this|that|these)\b", re.I
-)
-_AUXILIARY = (
-    "(?:am|is|are|was|were|do|does|did|has|have|had|can|could|will|would|may|must|should|shall)"
 )
 _BEGINS = re.compile(rf"^\s*(?:\w+\s+)?{_AUXILIARY}\b", re.I)
 """Matches what stands before the topic, such as "long is" in "How long is a cycle?"."""
 _YES_OR_NO = re.compile(rf"^\W*{_AUXILIARY}(?:n['’]t)?\s+(?!.*,?\s+or\b)", re.I)
+_ENDS_ASKING = re.compile(rf"\b{_WH}$", re.I)
 _CONDITION = re.compile(
     rf"^\s*(?:if|when|while|after|before|once|since|because|as|although)\s+(?!{_AUXILIARY}\b)"
     rf"[^?]*?,\s+(?=(?:{_BEFORE}{_WH}|{_AUXILIARY})\b)",
     re.I,
 )
 """Matches a clause in front of a question, such as "If I am ill,"."""
+_COURTESY = re.compile(
+    r"^\W*(?:please\s+)?"
+    r"(?:(?:(?:can|could|would|will) (?:you|anybody|anyone|somebody) (?:please )?)?"
+    r"(?:tell|explain|say|show)(?: to)?(?: me| us)?|do(?:es)? (?:you|anybody|anyone) know"
+    rf"|I(?: would|['’]d) like to know|I want to know),?\s+(?={_BEFORE}{_WH}\b)",
+    re.I,
+)
+"""Matches the beginning of "Can you tell me when it opened?", which asks when."""
 _ONLY_ASKS = re.compile(rf"{_BEFORE}{_WH}(?:\s+(?:many|much|long|often|far|year|date))?", re.I)
 """Matches a part that does not say on its own what it asks."""
 _SAYS_LITTLE = re.compile(
@@ -42,16 +58,19 @@ _FROM_VERB = re.compile(rf"(?:\S+\s+){{0,2}}?({_AUXILIARY}\b.*)", re.I)
 
 
 def strip_preamble(question: str) -> str:
-    """Return a question without the statements and the condition in front of it; English only.
+    """Return a question without what stands in front of it; English only.
 
-    Of 32 questions on a book, eight begin with one.
+    That is statements, a condition, or "Can you tell me". Of 32 questions on a book, eight begin
+    with one.
 
     >>> strip_preamble("I pay by card. If I cancel, do I get it back?")
     'do I get it back?'
+    >>> strip_preamble("Can you tell me when it opened?")
+    'when it opened?'
     """
     spans = split(question)
     begins = (span.start for span in spans if question[: span.end].endswith("?"))
-    return _CONDITION.sub("", question[next(begins, 0) :])
+    return _COURTESY.sub("", _CONDITION.sub("", question[next(begins, 0) :]))
 
 
 def asks_yes_or_no(question: str) -> bool:
@@ -70,18 +89,37 @@ def question_parts(question: str) -> list[str]:
 
     >>> question_parts("When and by whom was the pier built, and how long is it?")
     ['When was the pier built?', 'By whom was the pier built?', 'How long is it?']
+    >>> question_parts("Can I return it, and how?")
+    ['Can I return it?', 'How can I return it?']
     """
-    parts = [part.strip(" ,;?") for part in _AND.split(" ".join(question.split()))]
+    asked = " ".join(question.split())
+    asked = asked[: asked.rfind("?") + 1] or asked  # without "Please answer briefly."
+    parts = [part.strip(" ,;?") for part in _AND.split(_COURTESY.sub("", asked))]
     parts = [part for part in parts if part]
-    asked = (_ASKS.match(part) for part in parts if not _ONLY_ASKS.fullmatch(part))
-    rest = next((found["rest"].strip() for found in asked if found), "")
-    if len(parts) < 2 or not rest or not _ASKS.match(parts[0]):
+    rest = next(filter(None, map(_what_is_asked, parts)), "")
+    if len(parts) < 2 or not rest or not _are_parts(parts):
         return [question]
-    # "In which year was it built, and by whom?": the year is not asked for again.
-    verb = _FROM_VERB.match(rest)
-    rest = verb[1] if verb else rest
     found = [f"{part} {rest}" if _ONLY_ASKS.fullmatch(part) else part for part in parts]
     return [f"{part[:1].upper()}{part[1:]}?" for part in found]
+
+
+def _what_is_asked(part: str) -> str:
+    """What another part asks about too: "was it lit", of "In which year was it lit"."""
+    if _ONLY_ASKS.fullmatch(part):
+        return ""
+    if (asks := _ASKS.match(part)) is None:
+        return f"{part[:1].lower()}{part[1:]}" if _YES_OR_NO.match(part) else ""
+    rest = asks["rest"].strip()
+    verb = _FROM_VERB.match(rest)
+    return verb[1] if verb and " " in verb[1] else rest
+
+
+def _are_parts(parts: Sequence[str]) -> bool:
+    """Whether each part asks; "Does it matter when and how it is stored" is a single question."""
+    if _ASKS.match(parts[0]):
+        return True
+    more = (_ASKS_ITSELF.match(one) or _ONLY_ASKS.fullmatch(one) for one in parts[1:])
+    return bool(_YES_OR_NO.match(parts[0])) and not _ENDS_ASKING.search(parts[0]) and all(more)
 
 
 def name_topic(parts: Sequence[str]) -> list[str]:
@@ -93,10 +131,10 @@ def name_topic(parts: Sequence[str]) -> list[str]:
     >>> name_topic(["Who founded Debian?", "When was it released?"])
     ['Who founded Debian?', 'Founded Debian: when was it released?']
     """
-    first = _ASKS.match(parts[0]) if parts else None
-    if first is None:
-        return list(parts)
-    topic = _BEGINS.sub("", first["rest"]).strip(" ?")
+    first = parts[0] if parts else ""
+    asks = _ASKS.match(first)
+    topic = asks["rest"] if asks else first if _YES_OR_NO.match(first) else ""
+    topic = _BEGINS.sub("", topic).strip(" ?")
     return [
         f"{topic[:1].upper()}{topic[1:]}: {part[:1].lower()}{part[1:]}"
         if number and topic and (_PRONOUN.search(part) or _SAYS_LITTLE.fullmatch(part))

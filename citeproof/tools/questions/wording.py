@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from citeproof.tools.citations.marks import content
-from citeproof.tools.questions.parts import asks_yes_or_no, strip_preamble
+from citeproof.tools.questions.parts import asks_yes_or_no, question_parts, strip_preamble
 from citeproof.tools.sentences import split
 
 STATES = "The passage states that"
@@ -16,8 +16,12 @@ _ASKS_HOW = re.compile(
     r"\s*how (?:to|(?:do|can|could|should|would|does) (?:I|we|you|one)) ([^?]{3,100}?)\s*\?\s*$",
     re.I,
 )
-_ASKER = {"my": "your", "our": "your", "I": "you", "we": "you", "me": "you", "am": "are"}
-_OF_ASKER = re.compile(rf"\b(?:{'|'.join(_ASKER)})\b")
+_ASKER = {
+    **{"I'm": "you're", "I’m": "you’re", "I am": "you are", "I was": "you were"},
+    **{"my": "your", "our": "your", "I": "you", "we": "you", "me": "you"},
+}
+_OF_ASKER = re.compile(rf"\b(?:[A-Z]\w+ I(?= *$)|{'|'.join(_ASKER)})\b")
+"""Matches "Elizabeth I" too, which stays."""
 _ASKS_WHY = re.compile(
     r"\s*(?:\w+\s+)?(?:why|how come|for what reasons?|what (?:is|was) the reason)\b", re.I
 )
@@ -48,12 +52,13 @@ def begin_answer(question: str) -> str:
     >>> begin_answer("How do I cancel my order if I am ill?")
     'To cancel your order if you are ill,'
     """
-    if asks_yes_or_no(question):
+    first = question_parts(question)[0]
+    if asks_yes_or_no(first):
         return STATES
-    if listed := _ASKS_LIST.match(question):
+    if listed := _ASKS_LIST.match(first):
         return f"The {listed[1]} are"
-    if asked := _ASKS_HOW.match(question):
-        return f"To {_OF_ASKER.sub(lambda word: _ASKER[word[0]], asked[1])},"
+    if asked := _ASKS_HOW.match(first):
+        return f"To {_OF_ASKER.sub(lambda said: _ASKER.get(said[0], said[0]), asked[1])},"
     return ""
 
 

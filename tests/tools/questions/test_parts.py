@@ -22,6 +22,11 @@ from citeproof.tools.questions.parts import asks_yes_or_no, name_topic, question
             "Who founded the club that was closed, and when?",
             "Who founded the club that was closed? When founded the club that was closed?",
         ),
+        ("Who founded Debian? And when?", "Who founded Debian? When founded Debian?"),
+        ("Can you tell me who sang and who led?", "Who sang? Who led?"),
+        ("Do you know when and where it is?", "When it is? Where it is?"),
+        ("Is tea included, and when is it served?", "Is tea included? When is it served?"),
+        ("Can I return it, and how?", "Can I return it? How can I return it?"),
     ],
 )
 def test_the_parts(question: str, parts: str) -> None:
@@ -37,6 +42,11 @@ def test_the_parts(question: str, parts: str) -> None:
         "Why or how?",
         "Is it true that it opened and who built it?",
         "What is rum and coke?",
+        "How long does the loaf stay good? I have one in my kitchen.",
+        "Who founded Debian? Please answer briefly.",
+        "What is the limit? 5 or 10?",
+        "Does it matter when and how it is stored?",
+        "Did he say when it was and how much it would cost?",
         "",
     ],
 )
@@ -57,6 +67,7 @@ def test_a_question_for_one_thing_stays_whole(question: str) -> None:
         (["What is the fare to Noss?", "Who is the mayor?"], "The fare to Noss: who is the mayor?"),
         (["Who founded Debian?", "What is Ubuntu?"], "What is Ubuntu?"),
         (["Tell me.", "When was it?"], "When was it?"),
+        (["Is tea included?", "When is it served?"], "Tea included: when is it served?"),
         (["When was it built?"], "When was it built?"),
     ],
 )
@@ -72,6 +83,8 @@ def test_a_part_that_says_little_names_what_it_is_about(parts: list[str], asked:
         ("Isn't it open?", True),
         ("Is it red or blue?", False),
         ("Who may sublet?", False),
+        ("Can you tell me who may sublet?", False),
+        ("Can you tell me if I may sublet?", True),
         ("Mayors of Hull", False),
     ],
 )
