@@ -5,7 +5,7 @@
 #
 # Each round asks one part of each set's questions, by all methods of all sweeps, into
 # OUT/<set>/<round>/<method>. After an interruption, a restart continues: finished questions are
-# not asked again. Settings and models come from citeproof.toml, or from CITEPROOF_CONFIG.
+# not asked again. Settings and models come from citeproof.toml.
 set -euo pipefail
 
 out=$1

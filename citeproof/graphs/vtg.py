@@ -74,7 +74,8 @@ class VTGParameters(ProofParameters):
     large writer allows a lower value."""
     quote_lists: bool = True
     """True answers a question for several things, or how to do something, with the whole list of a
-    passage if that answers, and writes nothing. A list longer than `max_claims` stays whole."""
+    passage, of at most 15 items, if that answers, and writes nothing. A list longer than
+    `max_claims` stays whole."""
     quote_above: float = Field(default=0.85, ge=0.0, le=1.0)
     """A sentence of the passages that answers the whole question with at least this probability
     becomes the answer, and nothing is written. If the writer finds nothing to write, the likeliest
