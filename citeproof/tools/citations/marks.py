@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from citeproof.tools.citations.marked_text import separate_marks
+from citeproof.tools.citations.marked_text import MARK, separate_marks
 from citeproof.tools.documents.passages import boxes_within
 from citeproof.tools.sentences import MARKS, UNSPACED, sentences, split, stems
 from citeproof.types import Box, Citation, Claim, Passage
@@ -18,7 +18,10 @@ FLAG, CONTRADICTED = "[unverified]", "[contradicted]"
 
 _OF_NUMBER, _OF_TITLE = 2.0, 0.2
 _WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}][{MARKS}]*)+(?:[.,]\d+)*")
-_END = re.compile(r"([.!?…:]+[\"'”’)]*)$")
+_END = re.compile(r"(?<![\s.!?…:。！？।؟۔])([.!?…:。！？।؟۔]+[\"'”’»)」』）]*)$")
+"""Not the argument of "run git add ."."""
+_REFERENCES = re.compile(rf"(`[^`\n]+`)|(?<=\S[.,;!?”])(?:{MARK})+(?=\s|$)", re.IGNORECASE)
+"""Code, or reference marks of a quoted text. Marks behind a word stay: `argv[1]` may be code."""
 _FUNCTION_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -48,14 +51,16 @@ def strip_marks(text: str) -> str:
 def marks(claim: Claim) -> str:
     """Return the claim with its marks before the full stop, as in `The tower is old [1][2].`.
 
-    In a claim of several sentences each one gets them, so that every sentence shows its proof.
+    In a claim of several sentences each one gets them, so that every sentence shows its proof. The
+    reference marks of a quoted text are left out, since they would cite another passage.
     """
     text = "".join(f"[{citation.number}]" for citation in claim.citations)
     if not text:
         return claim.text
+    said = _REFERENCES.sub(r"\1", claim.text)
     marked, done = "", 0
-    for span in split(claim.text):
-        body, end = claim.text[done : span.end], ""
+    for span in split(said):
+        body, end = said[done : span.end], ""
         if match := _END.search(body):
             body, end = body[: match.start()], match[1]
         marked, done = f"{marked}{body} {text}{end}", span.end

@@ -19,12 +19,15 @@ _MOST_CONTEXT = 2
 """Most sentences that are quoted before one that depends on them."""
 
 _OPENERS = r"however|but|and|thus|therefore|also|then|moreover|furthermore|instead|hence|similarly"
+_CLEFT = r"\s+(?:was|is)\s+(?:not\s+)?(?:(?:until|only)\b|(?:in|on)\s+(?-i:[A-Z\d]))[^.!?]*\sthat\b"
+"""Follows the "it" of "It was not until 1871 that …", which refers to nothing. "It is on the street
+that leads to the harbour" may refer to a shop."""
 _LINKED = re.compile(
     rf"\W*(?:{_OPENERS}|consequently|as a result|in addition"
     r"|(?:\w+ )?\w+ (?:year|month|week|day|hour|minute)s? (?:later|earlier|afterwards)"
     r"|(?:the )?(?:former|latter)"
     r"|(?:(?:in|on|at|by|for|of|from|with|after|before|during|despite|because of)\s+)?"
-    r"(?:it|its|this|these|those|such|that)(?!\s+(?:was|is)\s+(?:not\s+)?(?:until|only|in|on)\b)"
+    rf"(?:it(?!{_CLEFT})|its|this|these|those|such|that)"
     r"|(?:one|some|many|most|all|both|each|none) of (?:them|these|those))\b",
     re.IGNORECASE,
 )
@@ -109,7 +112,8 @@ def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
 
     Args:
         passage: The passage to quote.
-        context: Whether the quote of a sentence that depends on those before it includes them.
+        context: Whether the quote of a sentence that depends on those before it includes them, up
+            to a heading.
     """
     spans = split(passage.text)
     heading = ""
@@ -122,6 +126,7 @@ def quotes_in(passage: Passage, *, context: bool = True) -> Iterator[Quote]:
         while (
             context
             and 0 < first > place - _MOST_CONTEXT
+            and not is_heading(passage.text, spans[first - 1])
             and depends_on_context(passage.text[spans[first].start : spans[first].end])
         ):
             first -= 1

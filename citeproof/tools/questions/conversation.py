@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -14,6 +15,8 @@ TURNS = 3
 """Number of last turns that are shown."""
 _LONGEST = 400
 """Most characters that are shown of a question or an answer."""
+_CUT_WORD = re.compile(r" \S{0,40}\Z")
+"""The end of a text that was cut; more without a space is a text in a script without spaces."""
 
 
 def last_asked(messages: Sequence[AnyMessage]) -> str | None:
@@ -50,4 +53,4 @@ def transcript(messages: Sequence[AnyMessage], turns: int = TURNS) -> str:
 
 def _short(text: str) -> str:
     line = defuse(plain(text))
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST].rpartition(' ')[0]} …"
+    return line if len(line) <= _LONGEST else f"{_CUT_WORD.sub('', line[:_LONGEST])} …"

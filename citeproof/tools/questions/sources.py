@@ -61,10 +61,11 @@ def select_source(state: Mapping[str, Any], retriever: Retriever | None) -> Retr
 
 
 def read_documents(documents: Iterable[object]) -> list[Passage]:
-    """Return the documents that came with a question, as passages.
+    """Return the documents that came with a question, as passages, without blank ones.
 
     Raises:
-        InputError: They are not a list, too many or too long, or one of them is not a passage.
+        InputError: They are not a list, too many or too long, or all blank, or one of them is not a
+            passage.
     """
     if isinstance(documents, str | Mapping | Passage | Document):  # these are iterable, too
         raise InputError(
@@ -73,7 +74,7 @@ def read_documents(documents: Iterable[object]) -> list[Passage]:
             fix='Pass a list, even of a single one: {"documents": [document]}.',
         )
     known: dict[str, Passage] = {}
-    passages, size = [], 0
+    passages, size, number = [], 0, 0
     for number, document in enumerate(documents, start=1):
         passage = _passage(document, number)
         size += len(passage.text) + len(passage.title)
@@ -83,18 +84,22 @@ def read_documents(documents: Iterable[object]) -> list[Passage]:
                 why=f"the limits are {MOST_DOCUMENTS:,} documents and {MOST_TEXT:,} characters",
                 fix="Index them: citeproof index DOCS.",
             )
+        if not passage.text.strip():  # such as an empty page of a PDF
+            continue
         if known.setdefault(passage.id, passage) != passage:  # such as pieces of one document
             passage = passage.model_copy(update={"id": f"{number}:{passage.id}"})
         passages.append(passage)
+    if number and not passages:
+        raise InputError("The documents are blank", fix="Pass at least one with text.")
     return passages
 
 
 def _passage(document: object, number: int) -> Passage:
     if isinstance(document, Passage):
         return document
-    if isinstance(document, Document) and document.page_content.strip():
+    if isinstance(document, Document):
         return to_passage(document)
-    if isinstance(document, str) and document.strip():
+    if isinstance(document, str):
         source, text = f"document {number}", whole(document)
         return Passage(id=Passage.make_id(source, text), text=text, source=source)
     if isinstance(document, dict):
@@ -110,6 +115,6 @@ def _passage(document: object, number: int) -> Passage:
             ) from error
     raise InputError(
         f"Document {number} is not a passage",
-        why=f"it is {'empty' if document == '' else f'a {type(document).__name__}'}",
+        why=f"it is a {type(document).__name__}",
         fix="Pass strings, dicts with text, LangChain documents or Passages.",
     )

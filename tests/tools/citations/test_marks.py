@@ -7,6 +7,7 @@ import pytest
 
 from citeproof.testing import passage as made
 from citeproof.tools.citations.marks import adds_nothing, cite, marks, supporting_sentence
+from citeproof.tools.citations.quotes import find_quote
 from citeproof.types import Box, Citation, Claim, Passage, Verdict
 
 
@@ -18,6 +19,9 @@ from citeproof.types import Box, Citation, Claim, Passage, Verdict
         ("It is old", "It is old [1][3]"),
         ("Is it old?!", "Is it old [1][3]?!"),
         ("It is old. It is tall!", "It is old [1][3]. It is tall [1][3]!"),
+        ("塔は古い。塔は高い。", "塔は古い [1][3]。塔は高い [1][3]。"),
+        ("To stage it, run git add .", "To stage it, run git add . [1][3]"),
+        ("To go up, run cd ..", "To go up, run cd .. [1][3]"),
     ],
 )
 def test_marks_stand_before_the_full_stop(text: str, marked: str) -> None:
@@ -25,6 +29,25 @@ def test_marks_stand_before_the_full_stop(text: str, marked: str) -> None:
     said = Claim(text=text, citations=citations, verdict=Verdict(status="unchecked"))
     assert marks(said) == marked
     assert marks(said.model_copy(update={"citations": ()})) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("It opened in 1871.[3]", "It opened in 1871 [1]."),
+        ("It is old.[4][passage 5] It is tall.[6]", "It is old [1]. It is tall [1]."),
+        ("In 1871,[3] it opened.", "In 1871, it opened [1]."),
+        ("Its name is argv[1] here.", "Its name is argv[1] here [1]."),
+        ("Type `jq a.[0] b` twice.[2]", "Type `jq a.[0] b` twice [1]."),
+    ],
+)
+def test_the_reference_marks_of_a_quote_are_not_shown(text: str, shown: str) -> None:
+    source = made(text)
+    quote = find_quote(text, source)
+    assert quote is not None
+    claim = quote.claim(1, Verdict(status="supported"))
+    assert marks(claim) == shown
+    assert find_quote(claim.text, source) == quote
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,13 @@ from citeproof.tools.citations.quotes import depends_on_context, find_quote, quo
         ("Ann Lee built the tower.", False),
         ("After Ann left, she built a tower.", False),
         ("The keeper of Oake sold his boat.", False),
+        ("It is on the second floor.", True),
+        ("It is on the street that leads to the harbour.", True),
+        ("It is in Bonn and has ten rooms.", True),
+        ("This is only for members.", True),
         ("It was not until 1871 that the tower was lit.", False),
+        ("It was in Bonn that the treaty was signed.", False),
+        ("It is only at noon that the bell rings.", False),
         ("Itineraries begin at the tower.", False),
         ("塔は1871年に建てられた。", False),
     ],
@@ -44,6 +50,14 @@ def test_context_is_two_sentences_at_most() -> None:
     ]
     alone = [quote.text for quote in quotes_in(passage(text), context=False)]
     assert alone == ["Ann Lee came.", "She stayed.", "She built a tower.", "It was lit."]
+
+
+def test_a_heading_is_no_context() -> None:
+    text = "The café is small.\n\n## Opening hours\n\nIt is open. It serves tea."
+    quotes = list(quotes_in(passage(text)))
+    assert [quote.text for quote in quotes[2:]] == ["It is open.", "It is open. It serves tea."]
+    assert {quote.heading for quote in quotes[2:]} == {"## Opening hours"}
+    assert not quotes[2].stands_alone
 
 
 def test_the_number_of_an_item_is_not_quoted() -> None:

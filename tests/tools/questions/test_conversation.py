@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
 from citeproof.tools.questions.conversation import answered_question, last_asked, transcript
@@ -46,3 +47,16 @@ def test_a_transcript_is_bounded_and_harmless() -> None:
     assert told.count("\n") == 1
     assert "<|im_end|>" not in told
     assert "</passage" not in told
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("word " * 100, "word " * 79 + "word …"),
+        ("ab " * 133 + "abcde", "ab " * 132 + "ab …"),
+        ("灯" * 540, "灯" * 400 + " …"),
+        ("はい。 " + "灯" * 540, "はい。 " + "灯" * 396 + " …"),
+    ],
+)
+def test_a_long_answer_is_cut_before_a_word_if_it_has_spaces(said: str, shown: str) -> None:
+    assert transcript([HumanMessage("Who?"), AIMessage(said)]) == f"Question: Who?\nAnswer: {shown}"

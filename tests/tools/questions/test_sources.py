@@ -60,10 +60,7 @@ def test_whatever_a_document_is_it_becomes_a_passage() -> None:
 @pytest.mark.parametrize(
     ("document", "why"),
     [
-        ("", "it is empty"),
-        (" ", ""),
         (None, "it is a NoneType"),
-        (Document(" "), ""),
         ({"title": "T"}, "Field required"),
         ({"text": 3}, "Input should be a valid string"),
         ({"text": "x", "author": "y"}, "Extra inputs are not permitted"),
@@ -72,6 +69,13 @@ def test_whatever_a_document_is_it_becomes_a_passage() -> None:
 def test_what_is_no_document_is_an_error_that_names_it(document: Any, why: str) -> None:
     with pytest.raises(InputError, match=f"^Document 2 is not a passage: {why}"):
         read_documents([A, document])
+
+
+def test_blank_documents_are_left_out_unless_all_are() -> None:
+    blank: list[Any] = ["", " \n", Document(" "), {"text": ""}, Passage(id="a", text=" ")]
+    assert read_documents([*blank, A, "One."]) == [A, passage("One.", source="document 7")]
+    with pytest.raises(InputError, match=r"^The documents are blank\. Pass at least one with text"):
+        read_documents(blank)
 
 
 def test_pieces_that_share_an_id_are_told_apart_unless_they_are_the_same() -> None:
