@@ -18,6 +18,7 @@ from citeproof.agents.case_recorder import PROVED
 from citeproof.compose import remember_with, retrieve_with, verify_with
 from citeproof.errors import InputError, SettingsError
 from citeproof.graphs.llatrieval import build_llatrieval
+from citeproof.graphs.proof import build_proof
 from citeproof.memory.bank import Bank, Case
 from citeproof.runtime.events import AnswerReady
 from citeproof.state import QuestionInput
@@ -318,6 +319,16 @@ def test_a_proof_of_a_proof() -> None:
     answer = verify_with(inner, tools).invoke(ASKED)["answer"]
     assert (answer.method, answer.text) == ("draft+proof+proof", "Ann Lee built the tower [1].")
     assert answer.claims[0].verdict.tier == "cited"
+
+
+# build_proof
+
+
+def test_claims_are_proved_by_passages_that_they_do_not_cite() -> None:
+    asked: Any = {**ASKED, "passages": [A, B], "given": [claim(LIT, 1)]}
+    [proven] = build_proof(nothing().toolbox()).invoke(asked)["claims"]
+    assert [citation.passage_id for citation in proven.citations] == ["b"]
+    assert proven.verdict == Verdict(status="supported", tier="memory", score=0.9)
 
 
 # remember_with

@@ -140,11 +140,11 @@ class AnswerComposer(Node):
             if any(answered.likely):
                 doubt = "" if is_unsure else "It is not sure that this answers the question."
                 return "partial", doubt
-            if all(claim.verdict.failed for claim in claims):
-                return "not_found", "No claim answers the question."
-            if is_unsure:
+            if is_unsure and not all(claim.verdict.failed for claim in claims):
                 return "partial", ""
-            return "not_found", "No claim answers the question; this is what the passages say."
+            proved = all(claim.verdict.status == "supported" for claim in claims)
+            said = "; this is what the passages say" if proved else ""
+            return "not_found", f"No claim answers the question{said}."
         reasons = ["The claim that answers the question could not be proved."] if unproved else []
         if missing := " ".join(part for part, proved, failed in told if not (proved or failed)):
             reasons.append(f"Not answered: {missing}")
@@ -153,9 +153,12 @@ class AnswerComposer(Node):
     async def _quote_nearest(self, state: EndState, is_draft: bool) -> tuple[QuotedPassage, ...]:
         """The nearest passages; a model finds their sentences only if somebody will read them.
 
-        A run that was stopped, such as by an outage, asks no model any more.
+        They are the first of the long-term memory, which is ranked; the numbers are not. A run that
+        was stopped, such as by an outage, asks no model any more.
         """
-        passages = list(memory_passages(state).values())[:_NEAREST]
+        ranks = {one: rank for rank, one in enumerate(state.get("long_term", ()))}
+        memory = memory_passages(state).values()
+        passages = sorted(memory, key=lambda one: ranks.get(one.id, len(ranks)))[:_NEAREST]
         if self.check_answer and self.answer and not is_draft and not state["stop"]:
             try:
                 return await quote_nearest(self.answerability, state["question"], passages)

@@ -189,7 +189,7 @@ def _rivals(one: Quote, other: Quote, question: str) -> bool:
     rival to Pellow Head Lighthouse.
     """
     lacking = [missing_details(quote.premise, question) for quote in (one, other)]
-    if _document(one.passage) == _document(other.passage) or (lacking[0] and not lacking[1]):
+    if _origin(one.passage) == _origin(other.passage) or (lacking[0] and not lacking[1]):
         return False
     said, known = content(one.text) - content(question), content(other.text) - content(question)
     differ = not (said <= known or known <= said)
@@ -200,6 +200,12 @@ def _details(text: str, question: str) -> set[str]:
     asked = question.lower()
     found = (span.lower() for kind in KINDS for span in find_spans(text, kind))
     return {span for span in found if span not in asked}
+
+
+def _origin(passage: Passage) -> tuple[str, str]:
+    """What tells a passage's document from others; a passage of unknown origin is one by itself."""
+    title = _document(passage)  # two files may have the same one, or none
+    return (title, passage.source) if title or passage.source else ("", passage.id)
 
 
 def _document(passage: Passage) -> str:

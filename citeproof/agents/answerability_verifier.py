@@ -192,6 +192,7 @@ async def _look(
     limit, likeliest = model.threshold, order(scores)[0]
     close = await read_closely(model, parts, read[likeliest])
     scores = [*scores[:likeliest], close, *scores[likeliest + 1 :]]
+    likeliest = order(scores)[0]
     for_judge = len(parts) == 1 and not asks_yes_or_no(judge.question)
     doubtful = for_judge and _DOUBT[0] <= max(scores) <= _DOUBT[1]
     if doubtful and (judged := await judge(read[likeliest])) is not None:

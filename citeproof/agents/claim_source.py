@@ -12,7 +12,7 @@ from citeproof.errors import InputError
 from citeproof.runtime.events import ClaimDrafted, emit
 from citeproof.runtime.meter import note
 from citeproof.runtime.place import adopt_cost
-from citeproof.state import Draft, GivenState, NodeState, Update, append_new
+from citeproof.state import Draft, GivenState, NodeState, Update, append_new, memory_passages
 from citeproof.types import Answer
 
 __all__ = ["ClaimSource", "DraftReader"]
@@ -23,14 +23,20 @@ class ClaimSource(Node):
     """Drafts given claims one by one."""
 
     async def __call__(self, state: GivenState) -> Update:
-        """Draft the next given claim, or the same one if its proof failed; None at the end."""
+        """Draft the next given claim, or the same one if its proof failed; None at the end.
+
+        If the memory is empty, all passages become the memory.
+        """
         place = len(state["claims"]) + len(state["dropped"])
         if place >= len(state["given"]):
             return {"draft": None}
         claim = state["given"][place]
         emit(ClaimDrafted(text=claim.text, trial=len(state["rejected"]) + 1))
         cited = tuple(citation.passage_id for citation in claim.citations)
-        return {"draft": Draft(text=claim.text, cited=cited)}
+        update: Update = {"draft": Draft(text=claim.text, cited=cited)}
+        if state["passages"] and not memory_passages(state):
+            update["long_term"] = [passage.id for passage in state["passages"]]
+        return update
 
 
 class AnswerState(NodeState):

@@ -89,7 +89,8 @@ class EvidenceSelector(Node):
     async def __call__(self, state: ShortenedState) -> Update:
         """Set `kept` and `claims` to the entailed statements: evidence first, as in the paper.
 
-        A statement that repeats an earlier one is left out.
+        A statement that repeats an earlier one is left out. If the entailment model's server does
+        not answer, the statements stay, unchecked.
         """
         passages = dict(enumerate(state["passages"], start=1))
         given = [*_evidence(passages, state.get("short_forms", {})), *state.get("claims", [])]
@@ -98,7 +99,7 @@ class EvidenceSelector(Node):
         kept: list[Claim] = []
         for claim in judged:
             emit(ClaimVerified(text=claim.text, verdict=claim.verdict))
-            if claim.verdict.status != "supported":
+            if claim.verdict.failed:
                 emit(ClaimRejected(text=claim.text, reason="what it cites does not entail it"))
             elif not adds_nothing(claim.text, [other.text for other in kept]):
                 kept.append(claim)

@@ -51,13 +51,15 @@ class Quoter(Node):
     async def __call__(self, state: DraftState) -> Update:
         """Replace a draft that is in doubt by a quote, if one answers the question.
 
-        The draft stays unchanged if a person wrote it, if it cites several passages, or if the
+        The draft stays unchanged if a person wrote it, if it cites no passage or several, or if the
         model that scores answers is unreachable.
         """
         draft = state["draft"]
         if draft is None or len(draft.cited) != 1 or not self._doubts(draft, state["question"]):
             return {}
         passage = _find_source(state, draft)
+        if passage is None:
+            return {}
         try:
             quote = await self._choose(state, passage, draft)
         except VerifierOutageError as error:
@@ -113,13 +115,14 @@ def _fits(quote: Quote, part: str) -> bool:
     return not lacks_asked_kind(quote.text, part)
 
 
-def _find_source(state: DraftState, draft: Draft) -> Passage:
+def _find_source(state: DraftState, draft: Draft) -> Passage | None:
     """The cited passage, or one of the memory that has the claim's names in code if it lacks any.
 
-    The claim named `CURLOPT_PIPEWAIT`, and cited a passage with another option.
+    The claim named `CURLOPT_PIPEWAIT`, and cited a passage with another option. None if the cited
+    passage is unknown, as it may be in a claim of another graph.
     """
-    [cited] = number_passages(state, draft.cited).values()
-    if not missing_code(cited.premise, draft.text):
+    cited = next(iter(number_passages(state, draft.cited).values()), None)
+    if cited is None or not missing_code(cited.premise, draft.text):
         return cited
     memory = memory_passages(state).values()
     return next((one for one in memory if not missing_code(one.premise, draft.text)), cited)

@@ -16,6 +16,7 @@ from citeproof.agents.retriever import Retriever
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.parameters import Parameters
 from citeproof.state import QuestionInput, Result
+from citeproof.tools.llm.model import no_llm
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["Graph", "ReadingParameters", "Step", "build_steps", "check_step", "reading_steps"]
@@ -47,10 +48,11 @@ class Step(NamedTuple):
     """Whether every run that skips the previous step takes this one."""
 
 
-def reading_steps(tools: Toolbox, *, searches: bool = True, look_again: bool = True) -> list[Step]:
+def reading_steps(tools: Toolbox, *, searches: bool = True, judges: bool = True) -> list[Step]:
     """Find passages and check whether they answer the question; the run ends if none does.
 
-    With `searches=False`, only the documents that come with the question are read.
+    With `searches=False`, only the documents that come with the question are read. With
+    `judges=False`, no language model is asked whether they answer.
     """
     asks = tools.answerability is not None
     return [
@@ -58,10 +60,9 @@ def reading_steps(tools: Toolbox, *, searches: bool = True, look_again: bool = T
         Step(
             "answerability_verifier",
             AnswerabilityVerifier(
-                tools.llm_for("judge"),
+                tools.llm_for("judge") if judges else no_llm(),
                 tools.retriever,
                 tools.answerability,
-                look_again=look_again,
             ),
             lambda _, parameters: asks and parameters.check_answer,
         ),

@@ -36,13 +36,13 @@ def build_verbatim(tools: Toolbox, **options: Unpack[VerbatimOptions]) -> Graph:
     """The compiled graph of VERBATIM.
 
     It needs no language model, so `Toolbox(None, …)` and `Toolbox.from_settings(llm=False)`
-    suffice; if there is one, it rewrites follow-up questions of a conversation. Without
+    suffice; if there is one, it only rewrites follow-up questions of a conversation. Without
     `Toolbox(answerability=…)`, the words that question and sentence share decide. For arguments
     and errors, see `build_vtg`; the parameters are fields of `VerbatimParameters`.
     """
     steps = [
         # A passage that only the language model accepts has no sentence sure enough to quote.
-        *reading_steps(tools, look_again=False),
+        *reading_steps(tools, judges=False),
         Step("sentence_selector", SentenceSelector(tools.answerability)),
         Step("quote_verifier", QuoteVerifier()),
     ]

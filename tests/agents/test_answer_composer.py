@@ -164,6 +164,11 @@ async def test_why_there_is_no_answer(knobs: Any, changes: dict[str, Any], reaso
     assert shown == ([] if changes.get("passages") == [] else [A, B])
 
 
+async def test_the_passages_that_were_ranked_best_are_the_nearest() -> None:
+    answer = await composed(long_term=["c", "b"], short_term=["a"])
+    assert [near.passage for near in answer.nearest] == [C, B, A]
+
+
 # Events
 
 
@@ -209,6 +214,7 @@ def answering(*texts: str) -> TableEntailment:
     return TableEntailment(lambda text, _: 0.9 if text.rpartition("\n")[2] in said else 0.1)
 
 
+NO_ANSWER = "No claim answers the question."
 BESIDE = "No claim answers the question; this is what the passages say."
 
 
@@ -221,7 +227,21 @@ BESIDE = "No claim answers the question; this is what the passages say."
             {},
             [judged(claim(LIT, 2), "unsupported")],
             "not_found",
-            "No claim answers the question. 1 of 1 claims could not be proved.",
+            f"{NO_ANSWER} 1 of 1 claims could not be proved.",
+        ),
+        (
+            answering(),
+            {},
+            [claim(LIT, 2)],
+            "not_found",
+            f"{NO_ANSWER} The claims were not checked.",
+        ),
+        (
+            answering(),
+            {},
+            HALF,
+            "not_found",
+            f"{NO_ANSWER} 1 of 2 claims could not be proved.",
         ),
         (answering(), {"check_answer": False}, [proved(LIT, 2)], "answered", ""),
         (answering(), {"form": "list"}, [proved(LIT, 2)], "answered", ""),

@@ -198,6 +198,27 @@ async def test_another_answer_in_another_document_leaves_the_question_to_the_wri
     assert bool(await AnswerQuoter(TableEntailment(scores))(given)) is quoted
 
 
+@pytest.mark.parametrize(
+    ("title", "sources", "quoted"),
+    [
+        ("", ("document 1", "document 2"), False),
+        ("README", ("a/README.md", "b/README.md"), False),
+        ("", ("", ""), False),
+        ("", ("rules.txt", "rules.txt"), True),
+    ],
+)
+async def test_documents_without_a_title_of_their_own_are_told_apart_by_their_sources(
+    title: str, sources: tuple[str, str], quoted: bool
+) -> None:
+    texts = ("The youngest player begins: Mia.", "The oldest player begins: Bo.")
+    passages = [
+        Passage(id=text, title=title, text=text, source=source)
+        for text, source in zip(texts, sources, strict=True)
+    ]
+    given = asked("Who begins?", passages=passages, long_term=list(texts))
+    assert bool(await AnswerQuoter(answers(text="begins"))(given)) is quoted
+
+
 async def test_a_sentence_on_another_thing_is_no_rival() -> None:
     skat, halma = BEGINNING.model_copy(update={"title": "Skat"}), "The oldest player begins: Bo."
     other = Passage(id="other", title="Halma", text=halma)

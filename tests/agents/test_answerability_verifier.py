@@ -10,7 +10,7 @@ from citeproof import Passage
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.llm.model import no_llm
-from tests.agents.states import BROKE, KEPT, A, B, C, D, state
+from tests.agents.states import BROKE, KEPT, LIT, A, B, C, D, state
 
 
 def node(score: dict[str, float], found: list[Passage] | None = None) -> Any:
@@ -129,6 +129,15 @@ async def test_the_language_model_reads_the_passage_that_the_score_is_of() -> No
     update = await verifier(state())
     assert update["long_term"] == ["a", "c"]
     assert [KEPT in str(call) for call in judge.calls] == [True]
+
+
+async def test_the_language_model_reads_what_is_likeliest_after_the_close_reading() -> None:
+    page = Passage(id="a", title="Tower", text=f"{BROKE} {KEPT} It is white.")
+    scores = {page.text: 0.6, LIT: 0.55, "": 0.1}
+    judge = ScriptedChatModel(lambda _: Choice(Yes=0.7, No=0.3))
+    model = TableEntailment(lambda text, _: next(s for k, s in scores.items() if k in text))
+    await AnswerabilityVerifier(judge, answerability=model)(state(passages=[page, B]))
+    assert [LIT in str(call) for call in judge.calls] == [True]
 
 
 async def test_a_guessed_answer_finds_what_the_question_does_not() -> None:

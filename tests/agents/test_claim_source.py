@@ -40,6 +40,21 @@ async def test_the_next_claim_is_the_one_that_is_neither_accepted_nor_dropped(
     assert await ClaimSource()(feeding(**changes)) == {"draft": draft}
 
 
+@pytest.mark.parametrize(
+    ("memory", "filled"),
+    [
+        ({"long_term": [], "short_term": []}, {"long_term": ["a", "b", "c"]}),
+        ({"long_term": [], "short_term": ["c"]}, {}),
+        ({"long_term": [], "passages": []}, {}),
+    ],
+)
+async def test_without_a_memory_all_passages_are_the_memory(
+    memory: dict[str, Any], filled: dict[str, Any]
+) -> None:
+    draft = Draft(text=BUILT, cited=("b", "a"))
+    assert await ClaimSource()(feeding(**memory)) == {"draft": draft, **filled}
+
+
 # The answer of another graph is taken apart
 
 

@@ -65,6 +65,7 @@ async def test_a_claim_in_doubt_becomes_the_sentence_that_answers() -> None:
         {"draft": None},
         {"draft": Draft(text=CLAIM, cited=("a",))},
         {"draft": Draft(text=CLAIM, verdict=Verdict(status="supported", score=0.7))},
+        {"draft": Draft(text=CLAIM, cited=("gone",), verdict=failed(0.45))},
     ],
 )
 async def test_nothing_else_is_quoted(change: Any) -> None:

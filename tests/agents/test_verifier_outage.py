@@ -13,7 +13,7 @@ from citeproof.agents.answer_selector import AnswerReranker
 from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.agents.assessor import ClaimsAssessor
 from citeproof.agents.claim_generator import ClaimGenerator
-from citeproof.agents.claims_verifier import ClaimsVerifier
+from citeproof.agents.claims_verifier import ClaimsVerifier, EvidenceSelector
 from citeproof.agents.memory_verifier import MemoryVerifier
 from citeproof.agents.quoter import Quoter
 from citeproof.agents.simplifier import Simplifier
@@ -76,6 +76,12 @@ async def test_claims_stay_unchecked_and_are_not_taken_back() -> None:
     assert "http://gpu does not answer" in note
     update, [note] = await noted(ClaimsVerifier(OUT)(reflecting(claims=[claim(BUILT, 1)])))
     assert [own.verdict.status for own in update["claims"]] == ["unchecked"]
+    assert "not checked" in note
+
+
+async def test_statements_that_cannot_be_checked_are_kept() -> None:
+    update, [note] = await noted(EvidenceSelector(OUT)(reflecting(claims=[claim(BUILT, 1)])))
+    assert [(own.text, own.verdict.status) for own in update["kept"]] == [(BUILT, "unchecked")]
     assert "not checked" in note
 
 

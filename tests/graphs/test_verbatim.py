@@ -12,7 +12,7 @@ from citeproof import Answer, Toolbox, build_verbatim
 from citeproof.cli import app
 from citeproof.errors import SettingsError
 from citeproof.prompts import Prompt
-from citeproof.testing import ListRetriever, TableEntailment, passage
+from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
 from citeproof.types import Passage
 from tests.watching import started, watch
 
@@ -135,6 +135,12 @@ def test_a_follow_up_stays_as_it_is_without_a_language_model() -> None:
     answer = build_verbatim(tools(TOWER)).invoke({"messages": talk})["answer"]
     assert said(answer) == [BUILT]
     assert any("without a language model" in note for note in answer.notes)
+
+
+def test_no_language_model_is_asked_whether_the_passages_answer() -> None:
+    model, doubtful = ScriptedChatModel([]), TableEntailment(lambda *_: 0.6)
+    ask(Toolbox(model, retriever=ListRetriever([TOWER, LAMP]), answerability=doubtful))
+    assert model.calls == []
 
 
 def test_no_language_model_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
