@@ -18,7 +18,7 @@ from citeproof.actors import Actors
 from citeproof.errors import DocumentError, MissingExtraError, StoreError
 from citeproof.memory.base import Change, Mark, PassageStore
 from citeproof.memory.documents import GONE, WAITING, document_of
-from citeproof.paths import exists
+from citeproof.paths import exists, is_file
 from citeproof.settings import DocumentSettings, RetrieverSettings
 from citeproof.tools.documents.base import Document
 from citeproof.tools.documents.files import Found, find_gone
@@ -30,7 +30,7 @@ from citeproof.tools.retrieval.search_pool import searchable
 from citeproof.tools.web import Fetched
 from citeproof.types import Passage
 
-_VERSION = "14"
+_VERSION = "15"
 """Increased when readers or cutting change, so that all documents are indexed again."""
 _FIRST, _BATCH = 64, 500
 """Passages embedded and stored per batch: few at first, for an early estimate of the speed; more
@@ -129,7 +129,7 @@ class Update:
         """Synchronise the index with files, and remove those that no longer exist."""
         sources = [file_source(path, self.documents) for path in found.files]
         # A folder may have contained files that no longer exist.
-        is_of_files = all(map(Path.is_file, found.roots))
+        is_of_files = all(map(is_file, found.roots))
         held = self._look_up([one.name for one in sources] if is_of_files else None)
         self._gone = set(find_gone(held, found))
         errors = [(str(path), why) for path, why in found.errors]
@@ -358,7 +358,7 @@ class Update:
         if not self._embedder:
             return None
         new = [searchable(passage) for _, passage, vector in rows if vector is None]
-        if new and self.embeddings is None:
+        if new and embedder_name(self.embeddings) != self._embedder:
             raise StoreError(
                 "The index cannot be changed without its embedding model",
                 why=f"its vectors are from {self._embedder}",

@@ -10,6 +10,7 @@ from typing import Any
 from citeproof.tools.documents.base import Document, Part, outlined, unusable
 from citeproof.tools.documents.encodings import decode_html
 from citeproof.tools.documents.html_blocks import CODE, Writer
+from citeproof.tools.documents.html_math import write_out_formulas
 
 _TAG = re.compile(r"<[^<>]*>")
 _ILLEGAL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -53,6 +54,7 @@ def read_html(data: bytes, path: Path) -> Document:
     if any(error.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for error in parser.error_log):
         return _flat(markup, path, problems)
     _bracket_readings(page)
+    write_out_formulas(page)
     found = page.find(".//title")
     title = " ".join("".join(found.itertext()).split()) if found is not None else ""
     writer = Writer()

@@ -22,10 +22,12 @@ _BORDER = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\r\n]*\r?\n(?=[!-9;-~
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 """A line of a message that would look like the border of two."""
 _HEADERS = ("Subject", "From", "To", "Cc", "Date")
+_STUB = 3
+"""A plain text with less than a third of the words of the HTML only says that there is HTML."""
 
 
 def read_eml(data: bytes, path: Path) -> Document:
-    """Read a message: its headers, and its plain text, or its HTML if that is missing or blank."""
+    """Read a message: its headers, and its plain text, or its HTML if that says far more."""
     return _message(data, path, "")
 
 
@@ -71,20 +73,28 @@ def _message(data: bytes, path: Path, where: str) -> Document:
         raise unusable(path, "it has neither a subject nor a sender", _FIX)
     title = " ".join(headers.get("Subject", "").split()) or path.stem
     head = "\n".join(f"{name}: {' '.join(value.split())}" for name, value in headers.items())
-    kind, content = max(contents, key=_says_something, default=("", b""))
-    if kind == "text/html":
-        page = read_html(content, path)
-        said, more = page.parts[0].text, page.problems
-    else:
-        said, more = decode_any(content, path)
+    said, more = "", tuple[str, ...]()
+    for kind, content in contents:  # first the plain text
+        try:
+            own, told = _read(kind, content, path)
+        except DocumentError:  # a page without text
+            if len(contents) == 1:
+                raise
+        else:
+            if len(own.split()) > _STUB * len(said.split()):
+                said, more = own, told
     lines = f"{head}\n\n{said.strip()}".split("\n")
     text, rows = write_out_tables((line, False) for line in lines)
     parts = sections(text, find_text_headings(text), title, kept=rows, location=where)
     return Document(str(path), title, parts, (*problems, *more))
 
 
-def _says_something(content: tuple[str, bytes]) -> bool:
-    return bool(content[1].decode("utf-8-sig", "replace").strip())
+def _read(kind: str, content: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a body, and problems."""
+    if kind != "text/html":
+        return decode_any(content, path)
+    page = read_html(content, path)
+    return page.parts[0].text, page.problems
 
 
 def _content(body: MIMEPart) -> bytes:

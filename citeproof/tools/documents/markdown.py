@@ -19,7 +19,7 @@ from citeproof.tools.documents.base import (
     unusable,
 )
 from citeproof.tools.documents.encodings import decode, decode_any
-from citeproof.tools.documents.markdown_code import show_marks, split_code
+from citeproof.tools.documents.markdown_code import CodeLines, show_marks, split_code
 from citeproof.tools.documents.markdown_html import without_html
 from citeproof.tools.documents.markdown_inline import CODE, without_marks
 from citeproof.tools.documents.mdx import without_mdx
@@ -30,14 +30,21 @@ _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
 # It must begin with a key: other text below a rule is ordinary text.
 _FRONT_MATTER = re.compile(
-    r"\A---[ \t]*\n(?=(?:[ \t]*(?:#[^\n]*)?\n)*[\w\"'][^\n:]*:\s)"
-    r"(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
+    r"\A\s*(?:\+\+\+[ \t]*\n|---[ \t]*\n(?=(?:[ \t]*(?:#[^\n]*)?\n)*[\w\"'][^\n:]*:\s))"
+    r"(.*?\n)(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\Z)",
     re.DOTALL,
 )
-_FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
+_FRONT_TITLE = re.compile(
+    r"^title[ \t]*[:=][ \t]*(?:[>|][-+]?[ \t]*\n(?P<folded>(?:[ \t]+\S.*\n)+)"
+    r"|(?P<mark>[\"'])(?P<quoted>.*?)(?P=mark)[ \t]*(?:\#.*)?$"
+    r"|(?P<plain>.*?)(?:[ \t]\#.*)?$)",
+    re.MULTILINE,
+)
+_ATTRIBUTES = re.compile(r"\{[#.][^{}]*\}$")
 _MARKS = re.compile(CODE + r"|[*`]|(?<!\w)_+|_+(?!\w)")
 _BOLD = re.compile(r"(\*\*|__)(?=[^\s*_])(?P<said>[^*_]*[^\s*_])\1[ \t]*\\?")
 """Matches a line that is all bold, up to the break after it."""
+_TICKS = re.compile(r"`{3,}")
 _FIX = "Open it in Jupyter and save it again."
 _MOST_OUTPUT = 2_000
 """Maximum characters of a cell's output; a longer one is data rather than text."""
@@ -66,7 +73,8 @@ def _read(raw: str, problems: tuple[str, ...], path: Path) -> Document:
     headings = _markdown_headings(text, begin)
     named = _FRONT_TITLE.search(front[1]) if front else None
     main = next((name for *_, level, name in headings if level == 1 and name), "")
-    title = (named[1] if named else "") or main
+    given = (named["folded"] or named["quoted"] or named["plain"] or "") if named else ""
+    title = " ".join(given.split()) or main
     inner = [*name_long_lists(text), *_bold_headings(raw, text)]
     headings = sorted([*headings, *(one for one in inner if one[0] >= begin)])
     headings = [(start, body, level, show_marks(name)) for start, body, level, name in headings]
@@ -102,19 +110,23 @@ def _bold_headings(raw: str, text: str) -> Iterator[Heading]:
 
     The lines stay in the text, since they may be statements.
     """
-    lines, place, above = f"\n{text}", 0, ""
+    lines, place, above = f"\n{text}\n", 0, ""
     for line, is_code in split_code(raw):
         bold = None if is_code or above.strip() else _BOLD.fullmatch(line)
         above = line
         said = without_marks(bold["said"]) if bold else ""
-        if said and (found := lines.find(f"\n{said}", place)) >= 0:
+        rest = line[bold.end("said") + len(bold[1]) :] if bold else ""
+        if said and (found := lines.find(f"\n{said}{rest}\n", place)) >= 0:
             place = found + 1
             yield found, found, BOLD, name_of_bold(said)
 
 
 def _opened(heading: str) -> str:
-    """Return a heading without the marks that close it; those of `C#` belong to the word."""
-    heading = heading.rstrip()
+    """Return a heading without its attributes, `{#name}`, and the marks that close it.
+
+    Those of `C#` belong to the word.
+    """
+    heading = _ATTRIBUTES.sub("", heading.rstrip()).rstrip()
     name = heading.rstrip("#")
     return heading if name[-1:].strip() else name
 
@@ -138,15 +150,28 @@ def read_ipynb(data: bytes, path: Path) -> Document:
 def _blocks(cell: Any) -> list[str]:
     source = _join(cell.get("source", ""))
     if cell["cell_type"] != "code":
-        return [source]
+        return [_closed(source)]
     printed = []
     for output in cell.get("outputs", ()):
         said = _join(output.get("text") or output.get("data", {}).get("text/plain", ""))
         if "ename" in output:
             said = f"{output['ename']}: {output.get('evalue', '')}"
         if said.strip() and len(said) <= _MOST_OUTPUT and not said.startswith("<"):
-            printed.append(f"```\n{said.strip()}\n```")
-    return [f"```\n{source}\n```" if source.strip() else "", *printed]
+            printed.append(_fenced(said.strip()))
+    return [_fenced(source) if source.strip() else "", *printed]
+
+
+def _fenced(code: str) -> str:
+    fence = "`" * max([3, *(len(own) + 1 for own in _TICKS.findall(code))])
+    return f"{fence}\n{code}\n{fence}"
+
+
+def _closed(source: str) -> str:
+    """Return the Markdown of a cell with the end of a block of code that it leaves open."""
+    lines = CodeLines()
+    for line in source.split("\n"):
+        lines.take(line)
+    return f"{source}\n{lines.fence}" if lines.fence else source
 
 
 def _join(value: Any) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 """The line that opens a block; one such as "```pip install x```" is inline code."""
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?)\s+\w|===[!+]?\s+[\"']")
+"""The line that opens a box or a tab of MkDocs, whose text is indented."""
 _DEEP = 4
 """A block of code is indented by this many columns more than the text around it."""
 ESCAPED = r"\\[!-+\--/<-@\[-`{-~]"
@@ -33,24 +35,24 @@ class CodeLines:
     """Takes the lines of a text one after the other, and says whether each is code.
 
     That is a line of a fenced block, or one that is indented after a blank line. The text of a list
-    is indented too, so there it must be indented further.
+    or a box is indented too, so there it must be indented further.
     """
 
     indented: bool = True
     """Whether indented lines are code; in MDX they are not."""
-    _fence: str = ""
-    """The marks that opened the block."""
+    fence: str = ""
+    """The marks that opened the block, if one is open."""
     _depth: int = 0
-    """The column at which the text of the list begins."""
+    """The column at which the text of the list or box begins."""
     _may_begin: bool = True
     """Whether an indented block may begin or go on."""
 
     def take(self, line: str) -> bool:
         """Return whether the next line is code."""
         said = line.strip()
-        if self._fence:
-            if len(said) >= len(self._fence) and not said.strip(self._fence[0]):
-                self._fence = ""
+        if self.fence:
+            if len(said) >= len(self.fence) and not said.strip(self.fence[0]):
+                self.fence = ""
             return True
         if not said:
             self._may_begin = True
@@ -62,11 +64,13 @@ class CodeLines:
         item = _ITEM.match(said)
         if item:
             self._depth = indent + min(item.end(), _DEEP)
+        elif _ADMONITION.match(said):
+            self._depth = indent + _DEEP
         elif self._may_begin:
             self._depth = min(self._depth, indent)
         self._may_begin = False
         fence = _FENCE.match(said, item.end() if item else 0)
-        self._fence = (fence[1] or fence[2]) if fence else ""
+        self.fence = (fence[1] or fence[2]) if fence else ""
         return bool(fence)
 
 

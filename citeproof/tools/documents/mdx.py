@@ -26,11 +26,11 @@ _PIECE = re.compile(
     r"|\{\w+(?:\.\w+|\[[^\]{}]{0,100}\])*+\}"
 )
 """Code, a tag of a component, a comment, a text, or a value."""
-_TITLE = re.compile(r"""\stitle=(["'])(.*?)\1""", re.DOTALL)
+_TITLE = re.compile(r"""\s(?:title|label)=(["'])(.*?)\1""", re.DOTALL)
 
 
 def without_mdx(raw: str) -> str:
-    """Return the Markdown of an MDX file; a tag gives way to its title.
+    """Return the Markdown of an MDX file; a tag gives way to its title or label.
 
     MDX has no indented code, so the text of components loses its indent.
     """

@@ -16,7 +16,7 @@ from citeproof.tools.documents.base import (
     unusable,
     usable_title,
 )
-from citeproof.tools.documents.letters import raised
+from citeproof.tools.documents.letters import count_in, raised
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import (
     Cell,
@@ -24,6 +24,7 @@ from citeproof.tools.documents.tables import (
     Row,
     cell_of,
     fill_merged,
+    sheet_headings,
     table_parts,
     write_comments,
 )
@@ -38,6 +39,12 @@ _DC = "{http://purl.org/dc/elements/1.1/}"
 _APART = {_TEXT + "note", _OFFICE + "annotation", _DRAW + "text-box"}
 """Elements inside a paragraph whose text comes after that of the paragraph."""
 _UNSAID = {_TEXT + "tracked-changes", _TEXT + "table-of-content", _OFFICE + "forms"}
+_FORMS = {
+    **{"1": "decimal", "a": "lowerLetter", "A": "upperLetter"},
+    **{"i": "lowerRoman", "I": "upperRoman"},
+}
+_LABEL = "label"
+"""Attribute of a list item, set here: its number."""
 _MOST_CELLS = 1_000_000
 _MOST_REPEATED = 500
 _MOST_SPACES = 100
@@ -49,6 +56,7 @@ def read_odt(data: bytes, path: Path) -> Document:
     Footnotes, comments and text boxes follow the paragraph that contains them.
     """
     archive, body = _open(data, path, "text")
+    _number_items(body, archive)
     pieces = Pieces()
     _write(pieces, body)
     text, headings, kept = pieces.result()
@@ -71,7 +79,8 @@ def read_ods(data: bytes, path: Path) -> Document:
         merged: list[tuple[int, int, int, int]] = []
         comments: list[tuple[int, str, str]] = []
         place = 0
-        named = f"sheet {sheet.get(_TABLE + 'name', '')}"
+        name = sheet.get(_TABLE + "name", "")
+        named, above = f"sheet {name}", sheet_headings(name, title)
         for row in sheet.iter(_TABLE + "table-row"):
             repeated = _number(row, "number-rows-repeated")
             merged += _merged(row, place + 1)
@@ -85,9 +94,9 @@ def read_ods(data: bytes, path: Path) -> Document:
                 problems.append(f"{named} was cut off: at most {_MOST_CELLS:,} cells are read")
                 break
         fill_merged(rows, merged)
-        parts += table_parts(rows, title, named)
+        parts += table_parts(rows, title, named, above)
         if text := "\n".join(write_comments(comments, rows)):
-            parts.append(Part(text, 0, 0, len(text), title, location=named))
+            parts.append(Part(text, 0, 0, len(text), title, above, location=named))
     if not parts:
         raise unusable(path, "no cell holds a value", "Leave it out.")
     return Document(str(path), title, tuple(parts), tuple(problems))
@@ -108,7 +117,7 @@ def _write_out_scripts(body: Any) -> None:
     """Raise the digits of superscripts, and empty struck-out text."""
     properties = body.getroottree().getroot().iter(_STYLE + "text-properties")
     styles = {one.getparent().get(_STYLE + "name"): one for one in properties}
-    for span in body.iter(_TEXT + "span"):
+    for span in [*body.iter(_TEXT + "span")]:  # some are deleted
         style = styles.get(span.get(_TEXT + "style-name"))
         if style is None:
             continue
@@ -117,6 +126,33 @@ def _write_out_scripts(body: Any) -> None:
             del span[:]
         elif style.get(_STYLE + "text-position", "").startswith("super"):
             span.text = raised(span.text or "")
+
+
+def _number_items(body: Any, archive: Archive) -> None:
+    """Give the items of numbered lists their numbers, unless these contain those of outer lists."""
+    roots = [archive.xml("styles.xml")] if "styles.xml" in archive.names else []
+    levels = {
+        (one.getparent().get(_STYLE + "name"), _number(one, "level", _TEXT)): one
+        for root in (*roots, body.getroottree().getroot())
+        for one in root.iter(_TEXT + "list-level-style-number")
+    }
+    last: dict[Any, int] = {}
+    for each in body.iter(_TEXT + "list"):
+        around = [each, *each.iterancestors(_TEXT + "list")]
+        style = next(filter(None, (one.get(_TEXT + "style-name") for one in around)), "")
+        level = levels.get((style, len(around)))
+        if level is None or _number(level, "display-levels", _TEXT) > 1:
+            continue
+        form = _FORMS.get(level.get(_STYLE + "num-format"), "")
+        before, after = (level.get(f"{_STYLE}num-{side}", "") for side in ("prefix", "suffix"))
+        count = _number(level, "start-value", _TEXT) - 1
+        if each.get(_TEXT + "continue-numbering") == "true" or each.get(_TEXT + "continue-list"):
+            count = last.get(level, count)
+        for item in each.iterchildren(_TEXT + "list-item") if form else ():
+            if next(item.iterchildren(), each).tag != _TEXT + "list":  # it has a text of its own
+                count = number(item.get(_TEXT + "start-value", ""), count + 1)
+                item.set(_LABEL, f"{before}{count_in(form, count)}{after}")
+        last[level] = count
 
 
 def _title(archive: Archive) -> str:
@@ -146,12 +182,17 @@ def _paragraph(pieces: Pieces, element: Any) -> None:
     pieces.end_line(gap)
     start, said = pieces.place, _say(element)
     if item is not None and item[0] is element and element.tag == _TEXT + "p" and said.strip():
-        pieces.mark("- ")
+        pieces.mark(f"{item.get(_LABEL, '-')} ")
     pieces.add(said)
     pieces.mark("")
     if element.tag == _TEXT + "h":
         pieces.heading(start, min(_number(element, "outline-level", _TEXT), 6))
     pieces.end_line(gap)
+    _aside(pieces, element)
+
+
+def _aside(pieces: Pieces, element: Any) -> None:
+    """Add the notes, comments and text boxes of a paragraph or table."""
     for apart in element.iter(*_APART):
         said = " ".join(filter(None, map(_say, apart.iter(_TEXT + "p", _TEXT + "h"))))
         kind = {_TEXT + "note": "Footnote: ", _OFFICE + "annotation": "Comment: "}
@@ -161,14 +202,20 @@ def _paragraph(pieces: Pieces, element: Any) -> None:
 
 def _table(pieces: Pieces, table: Any) -> None:
     grid, header = Grid(), 0
+    apart = {one for each in table.iter(*_APART) for one in each.iter(_TEXT + "p", _TEXT + "h")}
     for row in table.iter(_TABLE + "table-row"):
+        if next(row.iterancestors(_TABLE + "table")) is not table:  # its cell says it all
+            continue
         grid.start_row()
         header += row.getparent().tag == _TABLE + "table-header-rows"
         for cell in row.iterchildren(_TABLE + "table-cell"):
-            said = " ".join(filter(None, map(_say, cell.iter(_TEXT + "p", _TEXT + "h"))))
+            own = [one for one in cell.iter(_TEXT + "p", _TEXT + "h") if one not in apart]
+            said = " ".join(filter(None, map(_say, own)))
             across = _number(cell, "number-columns-spanned")
-            grid.add(said, across=across, down=_number(cell, "number-rows-spanned"))
+            for _ in range(min(_number(cell, "number-columns-repeated"), _MOST_REPEATED)):
+                grid.add(said, across=across, down=_number(cell, "number-rows-spanned"))
     pieces.table(grid, header)
+    _aside(pieces, table)
 
 
 def _cells(row: Any) -> dict[int, Cell]:

@@ -95,7 +95,8 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
     for number, (left, right) in enumerate(_even(counts, most), start=1):
         begin, stop = spans[left].start, spans[right - 1].end
         said = text[begin:stop]
-        key = f"{document.source}#{title}"
+        where = _rows(first, begin, stop)
+        key = "#".join(filter(None, (document.source, title, where)))
         own = first.id if is_whole else f"{first.id}#{number}"
         is_headed = number == 1 and first.body == first.start and not is_whole
         yield Passage(
@@ -104,7 +105,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
             title=_without(title, said) if is_headed else title,
             source=source,
             page=first.page,
-            location=_rows(first, begin, stop),
+            location=where,
             boxes=tuple(boxes_within(boxes, begin, stop)),
             start=begin,
             end=stop,

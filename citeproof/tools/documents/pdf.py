@@ -72,7 +72,10 @@ def read_pdf(data: bytes, path: Path) -> Document:
                 _recognize(tesseract, document, number, page)
     texts = without_furniture([page.lines for page in pages])
     body = measure_body(texts)
-    texts = [with_column_names(with_footnotes_last(lines, body.size)) for lines in texts]
+    columns = None
+    for number, lines in enumerate(texts):
+        ordered = with_footnotes_last(lines, body.size)
+        texts[number], columns = with_column_names(ordered, columns)
     title = usable_title(title) or find_title(next(iter(texts), ()), body) or path.stem
     parts = tuple(_parts(texts, title, find_headings(texts, bookmarks, body)))
     problems = tuple(_problems(pages))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from citeproof.pdfium import Area, Displayed, spell_out
 from citeproof.text import whole
 from citeproof.tools.documents.pdf_fonts import NO_FONT, Font, read_font
+from citeproof.tools.documents.pdf_raised import mend_scripts
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfTextPage
@@ -33,6 +34,8 @@ _LETTER = re.compile(r"[^\W_]")
 _FOOTNOTE = re.compile(r"^(\d{1,3})(?=[A-Z][a-z])")
 _GAP = 1.1
 """A space this many times as wide as the line is high separates columns."""
+_LEVEL = 0.01
+"""Edges are the same within this share of the page's width."""
 _ROWS = 6
 """Least number of rows whose common gap separates columns of text."""
 
@@ -97,6 +100,7 @@ class _Reader:
         # The bulk call gives 16 bits per character and may lose some; single calls are slow.
         if len(self.text) != size or (not self.text.isascii() and max(self.text) > _NARROW):
             self.text = "".join(chr(raw.FPDFText_GetUnicode(text, n)) for n in range(size))
+        self.text = mend_scripts(text, self.text)
 
     def row(self, start: int, end: int) -> Iterator[Line]:
         """Yield a row as lines, one for each cell; wide gaps separate cells."""
@@ -192,18 +196,25 @@ def _in_columns(rows: Sequence[Sequence[Line]]) -> Iterator[Line]:
 def _gutter(rows: Sequence[Sequence[Line]]) -> float:
     """Return the middle of the gap between two columns written row by row; 0 if there is none.
 
-    Both columns must be prose: each takes over a quarter of the page's width, and the lines of the
-    right one share their left edge.
+    Both columns must be prose: each takes over a quarter of the page's width, the lines of the
+    right one share their left edge, and lines continue each other.
     """
-    pairs = [
-        (row[0].area, row[1].area)
-        for row in rows
-        if len(row) == 2 and all(line.area.width > 0.25 for line in row)
-    ]
+    pairs = [row for row in rows if len(row) == 2 and all(line.area.width > 0.25 for line in row)]
     if len(pairs) < _ROWS:
         return 0.0
-    edge = statistics.median(right.left for _, right in pairs)
-    aligned = [left.right for left, right in pairs if abs(right.left - edge) < 0.01]
+    edge = statistics.median(right.area.left for _, right in pairs)
+    aligned = [row for row in pairs if abs(row[1].area.left - edge) < _LEVEL]
     if len(aligned) < max(_ROWS, 0.6 * len(pairs)):
         return 0.0
-    return (max(aligned) + edge) / 2 if max(aligned) < edge else 0.0
+    if any(map(_are_cells, zip(*aligned, strict=True))):
+        return 0.0
+    end = max(left.area.right for left, _ in aligned)
+    return (end + edge) / 2 if end < edge else 0.0
+
+
+def _are_cells(column: Sequence[Line]) -> bool:
+    """Whether all lines begin with a capital or a digit, and most end before the right edge."""
+    edge = max(line.area.right for line in column)
+    ragged = sum(edge - line.area.right > _LEVEL for line in column)
+    first = (line.text.lstrip()[:1] for line in column)
+    return 2 * ragged > len(column) and all(one.isupper() or one.isdigit() for one in first)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import or_
+from typing import NamedTuple
 
 from citeproof.tools.documents.pdf_lines import Line, Piece, by_row, gap
 from citeproof.tools.documents.tables import Cell, cell_of, column_names, find_header
@@ -25,22 +26,50 @@ _VALUE = re.compile(r"\W*\d[\d.,\s]*\W*(?:[A-Za-z%°]{1,3})?")
 _LONGEST_CELL = 200
 
 
-def with_column_names(lines: Sequence[Line]) -> list[Line]:
+class Columns(NamedTuple):
+    """The columns of a table."""
+
+    names: Sequence[str]
+    places: Sequence[tuple[float, float]]
+    """The left and the right edge of each, as shares of the page's width."""
+
+
+def with_column_names(
+    lines: Sequence[Line], above: Columns | None = None
+) -> tuple[list[Line], Columns | None]:
     """Replace each row of a table by a line such as `North; 2020: 12 crowns; 2021: 14 crowns`.
 
     A table is a run of rows whose cells stand below each other, with a first row that names the
     columns: it is bold, or there are numbers below it. All else stays as it is.
+
+    Args:
+        lines: The lines of a page.
+        above: The columns of the table with which the page before it ends; it may go on here.
+
+    Returns:
+        The lines, and the columns of the table with which this page ends.
     """
     rows, place = by_row(lines), 0
     kept: list[Line] = []
     while place < len(rows):
-        size, table = _table(rows, place) or (1, rows[place])
+        found = _table(rows, place) or (_continued(rows, above) if above and not place else None)
+        size, table, above = found or (1, rows[place], None)
         kept += table
         place += size
-    return kept
+    return kept, above if rows else None
 
 
-def _table(rows: Sequence[list[Line]], place: int) -> tuple[int, list[Line]] | None:
+def _continued(
+    rows: Sequence[list[Line]], above: Columns
+) -> tuple[int, list[Line], Columns] | None:
+    """Return how many rows go on with the table of the page before, and its lines."""
+    if len(rows[0]) != len(above.names):
+        return None
+    used, grid = _grid(list(_near(rows[:_MOST_ROWS])), above.places)
+    return (used, [_line(above.names, row) for row in grid], above) if used else None
+
+
+def _table(rows: Sequence[list[Line]], place: int) -> tuple[int, list[Line], Columns] | None:
     """Return how many rows the table has that begins at a place, and its lines; None if none does.
 
     Beyond `_MOST_ROWS`, rows are not looked at, since a table is sought at each of them.
@@ -60,9 +89,22 @@ def _table(rows: Sequence[list[Line]], place: int) -> tuple[int, list[Line]] | N
     ]
     if any(right > left + _TOUCH for (_, right), (left, _) in pairwise(columns)):
         return None
+    used, grid = _grid(block, columns)
+    texts = [[cell_of(" ".join(line.text for line in cell)) for cell in row] for row in grid]
+    header = find_header(texts)
+    if len(grid) < _FEWEST_ROWS or not header or not _stands_out(grid, texts, len(header)):
+        return None
+    names = column_names(header)
+    return used, [_line(names, row) for row in grid[len(header) :]], Columns(names, columns)
+
+
+def _grid(
+    rows: Sequence[list[Line]], columns: Sequence[tuple[float, float]]
+) -> tuple[int, list[list[list[Line]]]]:
+    """Return how many rows have the columns, and their cells; a cell may have several lines."""
     grid: list[list[list[Line]]] = []
     used = 0
-    for row in block:
+    for row in rows:
         cells = _in_columns(row, columns)
         if cells is None:
             break
@@ -71,12 +113,7 @@ def _table(rows: Sequence[list[Line]], place: int) -> tuple[int, list[Line]] | N
         else:
             grid.append(cells)
         used += 1
-    texts = [[cell_of(" ".join(line.text for line in cell)) for cell in row] for row in grid]
-    header = find_header(texts)
-    if len(grid) < _FEWEST_ROWS or not header or not _stands_out(grid, texts, len(header)):
-        return None
-    names = column_names(header)
-    return used, [_line(names, row) for row in grid[len(header) :]]
+    return used, grid
 
 
 def _near(rows: Sequence[list[Line]]) -> Iterator[list[Line]]:

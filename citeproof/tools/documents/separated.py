@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from citeproof.tools.documents.base import Document, unusable
+from citeproof.tools.documents.base import Document, name_places, unusable
 from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.tables import Row, cell_of, table_parts
 
@@ -33,25 +34,66 @@ def read_csv(data: bytes, path: Path) -> Document:
     )
     csv.field_size_limit(_MOST_FIELD)
     rows: list[Row] = []
-    left = _MOST_CELLS
-    lines = (f"{line}\n" for line in text.split("\n"))
-    reader = csv.reader(lines, delimiter=mark, skipinitialspace=True)
+    left, number, unclosed = _MOST_CELLS, 0, list[int]()
     try:
         # Not the numbers of lines, since a cell may contain line breaks.
-        for number, cells in islice(enumerate(reader, start=1), int(bool(told)), None):
+        records = enumerate(_records(text, mark), start=1)
+        for number, (cells, is_closed) in islice(records, int(bool(told)), None):
             left -= len(cells)
             if left < 0:
-                problems = (*problems, f"it was cut off at line {reader.line_num:,}")
+                problems = (*problems, f"it was cut off at row {number:,}")
                 break
+            if not is_closed:
+                unclosed.append(number)
             said = {n: cell_of(text) for n, text in enumerate(cells, start=1) if text.strip()}
             if said:
                 rows.append(Row(number, said))
     except csv.Error as error:
         fix = "Look for a quotation mark that is not closed."
-        raise unusable(path, f"its line {reader.line_num} is broken ({error})", fix) from error
+        raise unusable(path, f"its row {number + 1} is broken ({error})", fix) from error
+    problems += (*name_places({"a quotation mark is not closed in row {}": unclosed}),)
     named = _is_named(rows)
     parts = table_parts(rows, path.stem, "", named=named)
     return Document(str(path), path.stem, tuple(parts), problems)
+
+
+def _records(text: str, mark: str) -> Iterator[tuple[list[str], bool]]:
+    """Yield the cells of each row, and whether its quotation marks are closed.
+
+    An unclosed one would make the rows below it a part of its cell, so these are read as if it were
+    a letter.
+    """
+    lines = [f"{line}\n" for line in text.split("\n")]
+    place, width = 0, 0
+    while place < len(lines):
+        rest = map(lines.__getitem__, range(place, len(lines)))
+        reader = csv.reader(rest, delimiter=mark, skipinitialspace=True)
+        cells = next(reader)
+        end = place + reader.line_num
+        if _are_rows(lines[place:end], mark, width):
+            end -= 1  # the last line has the next quotation mark, which may be right
+            bare = csv.reader(lines[place:end], delimiter=mark, quoting=csv.QUOTE_NONE)
+            yield from ((cells, number > 0) for number, cells in enumerate(bare))
+        else:
+            width = len(cells) or width
+            yield cells, True
+        place = end
+
+
+def _are_rows(lines: Sequence[str], mark: str, width: int) -> bool:
+    """Return whether the lines of one record are rows: most have as many cells as the last row.
+
+    A quoted text may have as many commas, so its quotation marks must be wrong too.
+    """
+    said = [line for line in lines if line.strip()]
+    rows = sum(line.count(mark) == width - 1 for line in said)
+    if len(said) < 2 or width < 2 or 4 * rows < 3 * len(said):
+        return False
+    try:
+        next(csv.reader(lines, delimiter=mark, skipinitialspace=True, strict=True))
+    except csv.Error:
+        return True
+    return mark == "\t"
 
 
 def _is_named(rows: list[Row]) -> bool:

@@ -14,7 +14,14 @@ from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, left_out, name_places, unusable
 from citeproof.tools.documents.besides import read_besides
 from citeproof.tools.documents.number_formats import show_number
-from citeproof.tools.documents.tables import Row, cell_of, fill_merged, table_parts, write_comments
+from citeproof.tools.documents.tables import (
+    Row,
+    cell_of,
+    fill_merged,
+    sheet_headings,
+    table_parts,
+    write_comments,
+)
 
 _FIX = "Open it in Excel or LibreOffice and save it as .xlsx again."
 _MOST_CELLS = 1_000_000
@@ -41,6 +48,7 @@ def _workbook(data: bytes, path: Path) -> Document:
     parts: list[Part] = []
     problems: list[str] = []
     empty: list[str] = []
+    wide: list[str] = []
     left, uncomputed = _MOST_CELLS, 0
     try:
         book = openpyxl.load_workbook(io.BytesIO(archive.data), read_only=True, data_only=True)
@@ -67,13 +75,16 @@ def _workbook(data: bytes, path: Path) -> Document:
                 if any(cell.text for cell in cells.values()):
                     number = next(cell.row for cell in row if cell.value is not None)
                     rows.append(Row(number, cells))
+                if any(c.value is not None and c.column > _MOST_COLUMNS for c in row):
+                    wide.append(sheet.title)
             fill_merged(rows, beside.merged)
             uncomputed += beside.uncomputed
             if not rows:
                 empty.append(sheet.title)
-            parts += table_parts(rows, path.stem, where)
+            above = sheet_headings(sheet.title, path.stem)
+            parts += table_parts(rows, path.stem, where, above)
             if text := "\n".join([*write_comments(beside.comments, rows), *beside.boxes]):
-                parts.append(Part(text, 0, 0, len(text), path.stem, location=where))
+                parts.append(Part(text, 0, 0, len(text), path.stem, above, location=where))
     except Exception as error:  # a damaged workbook breaks openpyxl in many ways
         raise unusable(path, f"it is not a valid workbook ({error})", _FIX) from error
     if not parts:
@@ -85,7 +96,8 @@ def _workbook(data: bytes, path: Path) -> Document:
         problems.append(
             f"formulas without a computed value ({uncomputed:,}); open it in Excel and save it"
         )
-    problems += name_places({"no values in sheet {}": empty})
+    more = f"only the first {_MOST_COLUMNS} columns were read of sheet {{}}"
+    problems += name_places({"no values in sheet {}": empty, more: [*dict.fromkeys(wide)]})
     pictures = sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names)
     problems += left_out({"pictures, charts": pictures})
     return Document(str(path), path.stem, tuple(parts), tuple(problems))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ _DEEPEST = 20
 def read_pptx(data: bytes, path: Path) -> Document:
     """Read a PowerPoint presentation: a part per slide, with its title, shapes, tables and notes.
 
-    Shapes are read from top to bottom and from left to right.
+    Shapes are read from top to bottom and from left to right, or column by column.
     """
     with MissingExtraError.unless_installed("office", "PowerPoint files cannot be read"):
         import pptx
@@ -74,14 +74,12 @@ def _slide(slide: Any, pictured: Counter[str]) -> tuple[str, list[Heading], list
         pieces.heading(0, 1)
         pieces.end_line("\n\n")
     own = title._element if title is not None else None
-    for shape in _in_reading_order(slide.shapes, 0):
-        if shape._element is own:
-            continue
+    shown = [one for one in slide.shapes if one._element is not own and not _is_furniture(one)]
+    for shape in _in_reading_order(shown, 0):
         if shape.has_table:
             _table(pieces, shape.table)
         elif shape.has_text_frame:
-            if not _is_furniture(shape):
-                pieces.line(_paragraphs(shape.text_frame), "\n\n")
+            pieces.line(_paragraphs(shape.text_frame), "\n\n")
         elif kind := _kind(shape):
             pictured[kind] += 1
     frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
@@ -104,15 +102,42 @@ def _write_out_scripts(element: Any) -> None:
 
 def _in_reading_order(shapes: Any, depth: int) -> Iterator[Any]:
     """Yield shapes from top to bottom and left to right, with groups flattened in place."""
-    placed = [(shape.top, shape.left, shape) for shape in shapes]
-    if not any(top is None for top, *_ in placed):  # a placeholder may have no position
-        placed.sort(key=lambda one: (one[0] // _LINE, one[1]))
-    for *_, shape in placed:
+    placed = list(shapes)
+    if not any(shape.top is None for shape in placed):  # a placeholder may have no position
+        placed = [shape for column in _columns(placed) for shape in sorted(column, key=_place)]
+    for shape in placed:
         inner = getattr(shape, "shapes", None)
         if inner is not None and depth < _DEEPEST:
             yield from _in_reading_order(inner, depth + 1)
         else:
             yield shape
+
+
+def _place(shape: Any) -> tuple[int, int]:
+    """Return the row of a shape, and its place in it."""
+    return shape.top // _LINE, shape.left
+
+
+def _columns(shapes: Sequence[Any]) -> Sequence[Sequence[Any]]:
+    """Return the shapes that stand below each other, if each such column is a text with a heading.
+
+    Otherwise all are one column: labels and their values stand side by side.
+    """
+    columns: list[list[Any]] = []
+    edge = 0
+    for shape in sorted(shapes, key=lambda one: one.left):
+        if not columns or shape.left >= edge:
+            columns.append([])
+        columns[-1].append(shape)
+        edge = max(edge, shape.left + shape.width)
+    return columns if all(map(_is_headed, columns)) else [shapes]
+
+
+def _is_headed(column: Sequence[Any]) -> bool:
+    """Return whether a heading stands above a text: a placeholder, or several paragraphs."""
+    last = max(column, key=_place)
+    is_text = last.has_text_frame and (last.is_placeholder or len(last.text_frame.paragraphs) > 1)
+    return len(column) > 1 and bool(is_text)
 
 
 def _paragraphs(frame: Any) -> str:

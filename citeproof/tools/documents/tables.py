@@ -24,6 +24,10 @@ length would otherwise become gigabytes."""
 _MERGED = 50_000
 """Total cells that the merged cells of a sheet may cover; further ones are not expanded."""
 _LABEL = 60
+_UNNAMED = re.compile(
+    r"(?:sheet|tabelle|feuil|hoja|foglio|planilha|blad|ark|arkusz|лист)[ _]?\d*", re.IGNORECASE
+)
+"""Names that programs give to sheets."""
 _LOOK_AT = 20
 """Number of rows that decide whether the first one names the columns."""
 
@@ -75,16 +79,27 @@ class Grid:
     def lines(self, header: int = 0) -> list[str]:
         """Return `row_lines` of the rows below `header` rows, or of all if none is below.
 
-        If that is 0, the header is the leading rows of header cells, or else what looks like one.
+        If that is 0, the header is the leading rows of header cells, or else what looks like one. A
+        header cell across all columns is a title: of the table, or of the rows below it.
         """
         self._fill(len(self._here))
+        width = max(map(len, self.rows), default=0)
+
+        def is_title(row: Sequence[Cell]) -> bool:
+            spans_all = 1 < width == len(row) and len({id(cell) for cell in row}) == 1
+            return spans_all and (row[0].is_header or not row[0].text)
+
+        lead = 0 if header else sum(1 for _ in takewhile(is_title, self.rows))
+        rows = self.rows[lead:]
         marked = takewhile(
-            lambda row: row and all(c.is_header or not c.text for c in row), self.rows
+            lambda row: row and not is_title(row) and all(c.is_header or not c.text for c in row),
+            rows,
         )
         header = header or sum(1 for _ in marked)
-        names = self.rows[:header] or find_header(self.rows)
-        below = self.rows[len(names) :]
-        return row_lines(below, names) if below else row_lines(self.rows, ())
+        names = rows[:header] or find_header(rows)
+        below = rows[len(names) :]
+        lines = row_lines(below, names) if below else row_lines(rows, ())
+        return [*row_lines(self.rows[:lead], ()), *lines]
 
     def _fill(self, most: int) -> None:
         """Append cells that extend down from above; unless `most` is 0, fill gaps before them."""
@@ -108,7 +123,9 @@ def row_lines(rows: Iterable[Sequence[Cell]], header: Sequence[Sequence[Cell]]) 
 def _row_line(names: Sequence[str], row: Sequence[Cell]) -> str:
     """Write a row with its column names, as in `North; 2020: 12 crowns; 2021: 14 crowns`."""
     said: list[str] = []
-    spans_all = len(row) > 1 and len({id(cell) for cell in row if cell.text}) == 1
+    filled = [cell for cell in row if cell.text]
+    is_one = len(row) > 1 and len({id(cell) for cell in filled}) == 1
+    spans_all = is_one and (len(filled) > 1 or bool(row[0].text))  # names the rows below
     end = 0
     for _, places in groupby(row, key=id):
         covered = list(places)
@@ -250,15 +267,31 @@ def write_comments(comments: Iterable[tuple[int, str, str]], rows: Iterable[Row]
         yield f"{where} ({label}): {text}" if label else f"{where}: {text}"
 
 
+def sheet_headings(name: str, title: str) -> tuple[str, ...]:
+    """Return a sheet's name as a heading, unless a program chose it or the title says it.
+
+    >>> sheet_headings("Berlin", "costs"), sheet_headings("Sheet1", "costs")
+    (('Berlin',), ())
+    """
+    said = " ".join(name.split())
+    is_told = _UNNAMED.fullmatch(said) or said.casefold() == title.casefold()
+    return () if is_told or not said else (said,)
+
+
 def table_parts(
-    rows: Sequence[Row], title: str, location: str, *, named: bool = False
+    rows: Sequence[Row],
+    title: str,
+    location: str,
+    headings: tuple[str, ...] = (),
+    *,
+    named: bool = False,
 ) -> list[Part]:
-    """Return a part for each table among the rows of a sheet; blank rows separate tables.
+    """Return a part below the headings for each table of a sheet; blank rows separate tables.
 
     With `named`, the sheet's first row names the columns, whatever it looks like.
     """
     return [
-        _part(table, title, location, named=named and not place)
+        _part(table, title, location, headings, named=named and not place)
         for place, table in enumerate(one for rows in _tables(rows) for one in _beside(rows))
     ]
 
@@ -321,7 +354,9 @@ def _grid(rows: Sequence[Row]) -> list[list[Cell]]:
     return [[row.cells.get(column) or Cell("") for column in across] for row in rows]
 
 
-def _part(rows: Sequence[Row], title: str, location: str, *, named: bool) -> Part:
+def _part(
+    rows: Sequence[Row], title: str, location: str, headings: tuple[str, ...], *, named: bool
+) -> Part:
     # Rows with a single text above the column names are the table's title.
     lead = 0
     while lead < len(rows) - 2 and len({cell.text for cell in rows[lead].cells.values()}) == 1:
@@ -343,7 +378,8 @@ def _part(rows: Sequence[Row], title: str, location: str, *, named: bool) -> Par
         lines = row_lines(grid, ())
     text = "\n".join(lines)
     above = " ".join(next(iter(row.cells.values())).text for row in rows[:lead])
-    headings = (above,) if above and above != title else ()
+    if above and above not in {title, *headings}:
+        headings = (*headings, above)
     numbers = tuple(number for number, _ in numbered)
     return Part(
         text, 0, 0, len(text), title, headings, location=location, kept=tuple(kept), rows=numbers

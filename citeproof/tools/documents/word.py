@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,8 @@ _UNSAID = {
 _OFF = {"0", "false", "off"}
 _LEFT_OUT_RUNS = ("rPr/vanish", "rPr/strike", "rPr/dstrike")
 """Properties of hidden and of struck-out text."""
-_MATH = {_M + "den": "/", _M + "sup": "^"}
+_CONTENTS = re.compile(r"toc \d")
+_MATH = {_M + "num": " ", _M + "den": "/", _M + "sup": "^"}
 """Parts of a formula → the sign before them."""
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
 """Type of relationship → name of the element."""
@@ -47,6 +49,9 @@ def _say(paragraph: Any) -> str:
     waiting = [*reversed(paragraph)]
     while waiting:
         element = waiting.pop()
+        if isinstance(element, str):
+            said.append(element)
+            continue
         tag = element.tag
         if tag == W + "t":
             is_raised = value(element.getparent(), "rPr/vertAlign") == "superscript"
@@ -62,9 +67,22 @@ def _say(paragraph: Any) -> str:
         elif tag in _UNSAID or not isinstance(tag, str):
             continue
         elif tag != W + "r" or not any(_is_set(element, one) for one in _LEFT_OUT_RUNS):
-            said.append(_MATH.get(tag, ""))
-            waiting += reversed(element)
+            before, after = _signs_around(element)
+            said.append(before)
+            waiting += [after, *reversed(element)]
     return "".join(said)
+
+
+def _signs_around(element: Any) -> tuple[str, str]:
+    """Return what stands before and after a part of a formula, such as the brackets of `√(2x)`."""
+    above, is_inner = element.getparent(), element.tag == _M + "e"
+    if is_inner and above.tag == _M + "d":
+        signs = (above.find(f"{_M}dPr/{_M}{name}") for name in ("begChr", "endChr"))
+        before, after = (None if one is None else one.get(_M + "val", "") for one in signs)
+        return "(" if before is None else before, ")" if after is None else after
+    sign = "√" if is_inner and above.tag == _M + "rad" else _MATH.get(element.tag, "")
+    text = "".join(element.itertext(_M + "t")) if sign else ""
+    return (f"{sign}(", ")") if len(text) > 1 and not text.isdigit() else (sign, "")
 
 
 def _chosen(field: Any) -> str:
@@ -122,6 +140,31 @@ def _is_set(element: Any, path: str) -> bool:
     return found is not None and found.get(W + "val", "1") not in _OFF
 
 
+def _unsaid_styles(styles: Any) -> set[str]:
+    """Return the styles of hidden and of struck-out text, and of tables of contents."""
+    known = by_id(styles, "style", "styleId")
+    found = {key for key, one in known.items() if _CONTENTS.fullmatch(value(one, "name").lower())}
+    for key, one in known.items():
+        for path in _LEFT_OUT_RUNS:
+            chain = (known[name] for name in style_chain(known, key))
+            if _is_set(next((each for each in chain if below(each, path) is not None), one), path):
+                found.add(key)
+    return found - {""}
+
+
+def _mark_unsaid(root: Any, styles: Any) -> None:
+    """Give each run that its style leaves out the property of hidden text."""
+    unsaid = _unsaid_styles(styles)
+    for run in [*root.iter(W + "r")] if unsaid else ():
+        around = next(run.iterancestors(W + "p"), run)
+        names = {value(run, "rPr/rStyle"), value(around, "pPr/pStyle")}
+        if names & unsaid and all(below(run, path) is None for path in _LEFT_OUT_RUNS):
+            own = below(run, "rPr")
+            own = run.makeelement(W + "rPr") if own is None else own
+            own.append(own.makeelement(W + "vanish"))
+            run.insert(0, own)
+
+
 def _is_bold(paragraph: Any) -> bool:
     """Return whether all words of a paragraph are in bold."""
     runs = [run for run in paragraph.iter(W + "r") if (run.findtext(W + "t") or "").strip()]
@@ -142,6 +185,7 @@ def read_docx(data: bytes, path: Path) -> Document:
     styles, numbering = (
         archive.xml(kinds[kind]) if kind in kinds else None for kind in ("styles", "numbering")
     )
+    _mark_unsaid(root, styles)
     writer = _Writer(
         _heading_levels(styles), _read_notes(archive, kinds), Numbers(numbering, styles)
     )
@@ -164,15 +208,19 @@ def read_docx(data: bytes, path: Path) -> Document:
     return replace(document, parts=tuple(parts))
 
 
-def _blocks(body: Any) -> Iterator[Any]:
-    """Yield paragraphs and tables in order, also from content controls; no table of contents."""
-    waiting = [body] if body is not None else []
+def _nearest(above: Any, *names: str) -> Iterator[Any]:
+    """Yield the outermost elements of these names in order, also those in content controls.
+
+    A table of contents is left out.
+    """
+    tags = {W + name for name in names}
+    waiting = [above] if above is not None else []
     while waiting:
         for_later: list[Any] = []
         element = waiting.pop()
-        if element.tag in {W + "p", W + "tbl"}:
+        if element.tag in tags and element is not above:
             yield element
-        elif below(element, "sdtPr/docPartObj") is None:
+        elif value(element, "sdtPr/docPartObj/docPartGallery") != "Table of Contents":
             for_later = [one for one in element if isinstance(one.tag, str)]
         waiting += reversed(for_later)
 
@@ -187,10 +235,11 @@ class _Writer:
         self.notes = notes
         self._numbers = numbers
         self._levels = levels
+        self._goes_on = False
 
     def write(self, body: Any) -> None:
         """Add the blocks of the body or a cell."""
-        for element in _blocks(body):
+        for element in _nearest(body, "p", "tbl"):
             if element.tag == W + "p":
                 self._paragraph(element)
             else:
@@ -204,8 +253,9 @@ class _Writer:
             level = number(outline.get(W + "val", ""), 0) + 1
         said, label = _say(paragraph), self._label(paragraph)
         is_heading = bool(said.strip()) and 0 < level <= 6
-        listed = not is_heading and (label is not None or name.startswith("List"))
-        pieces.end_line("\n" if listed else "\n\n")
+        listed = not is_heading and (label is not None or name.startswith("ListBullet"))
+        if not self._goes_on:
+            pieces.end_line("\n" if listed else "\n\n")
         start = pieces.place
         if label or (listed and label is None):
             pieces.mark(f"{label or '-'} ")
@@ -215,7 +265,9 @@ class _Writer:
             pieces.heading(start, level)
         elif not listed and not label and _is_bold(paragraph):
             pieces.bold_line(start)
-        pieces.end_line("\n" if listed else "\n\n")
+        self._goes_on = below(paragraph, "pPr/rPr/del") is not None  # its end was deleted
+        if not self._goes_on:
+            pieces.end_line("\n" if listed else "\n\n")
         self._aside(paragraph)
 
     def _say(self, paragraph: Any) -> str:
@@ -231,19 +283,21 @@ class _Writer:
     def _table(self, table: Any) -> None:
         """Add the rows with column names, or paragraphs if the table only lays out the page."""
         grid, header = Grid(), 0
-        rows = table.xpath("./w:tr | ./w:sdt/w:sdtContent/w:tr", namespaces=_NAMES)
-        is_one = len(rows) == 1 == len(rows[0].findall(W + "tc"))
+        rows = [(row, [*_nearest(row, "tc")]) for row in _nearest(table, "tr")]
+        is_one = len(rows) == 1 == len(rows[0][1])
         if table.find(f".//{W}tbl") is not None or is_one:
-            for cell in table.xpath("./w:tr/w:tc", namespaces=_NAMES):
-                self.write(cell)
+            for _, cells in rows:
+                for cell in cells:
+                    self.write(cell)
             return
         above: dict[int, str] = {}
-        for row in rows:
+        for row, cells in rows:
             grid.start_row()
-            column = 0
+            if column := number(value(row, "trPr/gridBefore"), 0):
+                grid.add("", across=column)
             if below(row, "trPr/tblHeader") is not None and header == len(grid.rows) - 1:
                 header += 1
-            for cell in row.xpath("./w:tc | ./w:sdt/w:sdtContent/w:tc", namespaces=_NAMES):
+            for cell in cells:
                 merged = below(cell, "tcPr/vMerge")
                 said = " ".join(filter(None, map(self._say, cell.iter(W + "p"))))
                 if merged is not None and merged.get(W + "val") != "restart" and not said.strip():

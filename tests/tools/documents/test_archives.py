@@ -61,9 +61,12 @@ def opendocument(body: str, styles: str = "", **more: str) -> bytes:
     )
 
 
+def cell(said: str) -> str:
+    return f"<table:table-cell><text:p>{said}</text:p></table:table-cell>"
+
+
 def row(*cells: str, extra: str = "") -> str:
-    made = "".join(f"<table:table-cell><text:p>{c}</text:p></table:table-cell>" for c in cells)
-    return f"<table:table-row>{made}{extra}</table:table-row>"
+    return f"<table:table-row>{''.join(map(cell, cells))}{extra}</table:table-row>"
 
 
 def workbook(rows: str, **more: str) -> bytes:
@@ -80,7 +83,8 @@ def test_raised_digits_and_struck_out_text_of_opendocument() -> None:
         )
     )
     said = (
-        '<office:text><text:p>10<text:span text:style-name="Up">6</text:span>'
+        '<office:text><text:p><text:span text:style-name="Old">4<text:span>0</text:span>'
+        '</text:span>10<text:span text:style-name="Up">6</text:span>'
         '<text:span text:style-name="Old">40</text:span> left</text:p></office:text>'
     )
     assert [p.text for p in passages(opendocument(said, styles), "a.odt")] == ["10⁶ left"]
@@ -98,6 +102,43 @@ def test_opendocument_text_has_headings_lists_notes_and_tables() -> None:
     [passage] = passages(opendocument(body), "/a.odt")
     assert passage.title == "Lamp"
     assert passage.text == "It burns well.\n\nFootnote: Oil.\n- wick\n\nDay: May; Oil: much"
+
+
+def test_a_table_of_opendocument_has_its_notes_below_it_and_each_cell_once() -> None:
+    note = "<text:note><text:note-body><text:p>No tax.</text:p></text:note-body></text:note>"
+    inner = f"<table:table>{row('EU', '10')}</table:table>"
+    blank = '<table:table-cell table:number-columns-repeated="2"/>'
+    rows = [
+        row("Plan", "Fee", "Seats", "Note"),
+        row(f"Free{note}", extra=f"{blank}{cell('ok')}"),
+        row("Pro", "5", extra=f"<table:table-cell>{inner}</table:table-cell>{cell('new')}"),
+    ]
+    body = f"<office:text><table:table>{''.join(rows)}</table:table></office:text>"
+    assert [p.text for p in passages(opendocument(body), "/a.odt")] == [
+        "Plan: Free; Note: ok\nPlan: Pro; Fee: 5; Seats: EU 10; Note: new\n\nFootnote: No tax."
+    ]
+
+
+def test_numbered_lists_of_opendocument_are_counted() -> None:
+    def items(*said: str) -> str:
+        return "".join(f"<text:list-item><text:p>{one}</text:list-item>" for one in said)
+
+    styles = "<text:list-style style:name='L'>" + "".join(
+        f"<text:list-level-style-number text:level='{n}' style:num-format='{form}'"
+        f" style:num-suffix='{end}'/>"
+        for n, form, end in ((1, "1", "."), (2, "a", ")"))
+    )
+    inner = f"<text:list>{items('wick</text:p>', 'oil</text:p>')}</text:list>"
+    body = (
+        f"<text:list text:style-name='L'>{items(f'Fill</text:p>{inner}', 'Light</text:p>')}"
+        "</text:list><text:p>Wait.</text:p>"
+        f"<text:list text:style-name='L' text:continue-numbering='true'>{items('Close</text:p>')}"
+        f"</text:list><text:list text:style-name='L'>{items('Anew</text:p>')}</text:list>"
+    )
+    made = opendocument(f"<office:text>{body}</office:text>", f"{styles}</text:list-style>")
+    [passage] = passages(made, "/a.odt")
+    lines = [line for line in passage.text.split("\n") if line]
+    assert lines == ["1. Fill", "a) wick", "b) oil", "2. Light", "Wait.", "3. Close", "1. Anew"]
 
 
 def test_blank_cells_at_the_end_of_a_row_do_not_count_towards_the_limit() -> None:

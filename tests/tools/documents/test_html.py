@@ -14,6 +14,7 @@ from tests.tools.documents.reading import STORY
 
 PAGE = "/docs/page.html"
 XHTML = '<html xmlns="http://www.w3.org/1999/xhtml"><body>'
+TEX = "<annotation encoding='application/x-tex'>10^{6}</annotation>"
 read, passages = partial(reading.read, name=PAGE), partial(reading.passages, name=PAGE)
 
 
@@ -60,6 +61,18 @@ def test_a_page_has_title_headings_lists_and_tables() -> None:
         ("<span style='color:red; text-decoration: line-through'>$99</span>$79", "$79"),
         ("Leucht&shy;turm&#8203;wärter", "Leuchtturmwärter"),
         ("<table><tr><td>m<sup>2</sup><td><s>4</s> 5</table>", "m² | 5"),
+        # Formulas.
+        (
+            "<math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>"
+            "<msup><mn>10</mn><mn>6</mn></msup><msqrt><mn>2</mn><mi>x</mi></msqrt></math>",
+            "(a+b)/2 10⁶√(2x)",
+        ),
+        (f"<math><semantics><mn>10</mn><mn>6</mn>{TEX}</semantics></math> m", "10^{6} m"),
+        ("<math alttext='10^{6}'><mn>10</mn><mn>6</mn></math> m", "10^{6} m"),
+        (
+            f"<span class=mwe-math-mathml-a11y style='display: none'><math>{TEX}</math></span>",
+            "10^{6}",
+        ),
         # Numbers of lists.
         ("<ol type=a><li>Oil<li>Wick<li value=9>Lamp", "a. Oil\nb. Wick\ni. Lamp"),
         ("<ol type=I start=4><li>Oil<li>Wick<li value=9>Lamp", "IV. Oil\nV. Wick\nIX. Lamp"),
@@ -209,6 +222,15 @@ def test_bold_paragraphs_head_the_sections_of_a_page() -> None:
             "<tr><th>Isle<th>Year<th>Sheep</tr><tr><td rowspan=2>Noss<td>1881<td>3</tr>"
             "<tr><td>1882<td>4</tr>",
             "Isle: Noss; Year: 1881; Sheep: 3\nIsle: Noss; Year: 1882; Sheep: 4",
+        ),
+        (
+            "<tr><th>Isle<th>Sheep<tr><th colspan=2>North<tr><td>Unst<td>3"
+            "<tr><th colspan=2>South<tr><td>Fair<td>4",
+            "North\nIsle: Unst; Sheep: 3\nSouth\nIsle: Fair; Sheep: 4",
+        ),
+        (
+            "<tr><th colspan=2>Noss<tr><td colspan=2><img><tr><th>Area<td>3 km2<tr><th>Sheep<td>4",
+            "Noss\nArea: 3 km2\nSheep: 4",
         ),
         (
             "<tr><th>Born</th><td>1881</td></tr><tr><th>Died:</th><td>1902</td></tr>",

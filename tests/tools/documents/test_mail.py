@@ -33,6 +33,8 @@ HEAD = f"Subject: Die Lampe für Jürg\n{FROM}\nDate: Mon, 01 Jan 2024 10:00:00 
         ("The lamp is lit.", "<p>no</p>"),
         ("", "<p>The lamp <b>is lit</b>."),
         (" \n", "<p>The lamp <b>is lit</b>."),
+        ("Stub.", "<p>The lamp <b>is lit</b>."),
+        ("The lamp is lit.", "<!-- -->"),
     ],
 )
 def test_a_message_has_its_headers_and_its_text(text: str, html: str) -> None:

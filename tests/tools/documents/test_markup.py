@@ -145,6 +145,10 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
             "1. Go:\n\n    - **up**\n    - <b>down</b>\n\n\tto *it*\n\n          **x**",
             "1. Go:\n\n    - up\n    - down\n\n\tto it\n\n          **x**",
         ),
+        (
+            '!!! note "Limits"\n\n    **Five**.\n\n=== "Oil"\n\n    *Lamp*.\n\nEnd\n\n    **x**',
+            '!!! note "Limits"\n\n    Five.\n\n=== "Oil"\n\n    Lamp.\n\nEnd\n\n    **x**',
+        ),
         ("- Go\n\nNow:\n\n    **x**\n    <b>\n", "- Go\n\nNow:\n\n    **x**\n    <b>"),
         ("```\n**kept**\n```\n**not**", "```\n**kept**\n```\nnot"),
         ("Code:\n\n    x = **y**", "Code:\n\n    x = **y**"),
@@ -192,6 +196,10 @@ She leads the lab. {STORY}
 
 - **No heading** in a list
 
+Tides are told below.
+
+**Tides**
+
 **No heading** at all
 
 ```
@@ -208,6 +216,7 @@ She leads the lab. {STORY}
     ]
     parts = {part.headings: part.text[part.start : part.end] for part in read(raw, "h.md").parts}
     assert parts["Dr. Anna Bell",].strip() == "Dr. Anna Bell"
+    assert parts["Tides",].startswith("Tides\n")
     assert "**" not in found[0].text
 
 
@@ -217,6 +226,8 @@ She leads the lab. {STORY}
         "# " + "[" * 50_000 + "](" * 50_000,
         "# a" + " " * 50_000 + "b",
         "# a" + " #" * 50_000 + "b",
+        "<h1>" * 50_000,
+        "---\ntitle: a" + " " * 50_000 + "b\n---\n",
         "    <!--\n\n" * 20_000,
         "```\n`````\n" * 20_000,
         "<" + "A" * 50_000,
@@ -242,6 +253,8 @@ def test_markdown_is_read_in_linear_time(text: str, name: str) -> None:
         ("# Programming in C# ##", "Programming in C#"),
         ("# The `__init__` method", "The __init__ method"),
         (r"# The snake\_case \#1", "The snake_case #1"),
+        ("# The lamp {#lamp .big}", "The lamp"),
+        ("<h1 align=center>\n<img src=a> The <b>lamp</b>\n</h1>", "The lamp"),
     ],
 )
 def test_what_belongs_to_a_heading_of_markdown(line: str, title: str) -> None:
@@ -265,6 +278,7 @@ def test_what_belongs_to_a_heading_of_markdown(line: str, title: str) -> None:
             "What's new\n\nPay it.",
         ),
         ("<Card\n  title='Oil'\n  href=\"/x\"\n>\n  Lamp oil.\n</Card>", "Oil\nLamp oil."),
+        ('<TabItem value="a" label="Oil">\nLamp oil.\n</TabItem>', "Oil\nLamp oil."),
         ("It is {/* not\n{b} */}{props.lit['x'].y}{' '}lit.<>{z}</>", "It is  lit."),
         (
             "`<Oil> {x}` and \\<Oil> and {1, 2} and a < B",
@@ -350,6 +364,17 @@ def test_a_notebook_has_text_code_and_what_was_printed_or_failed() -> None:
     )
 
 
+def test_what_a_notebook_leaves_open_ends_with_its_cell() -> None:
+    cells = [
+        {"cell_type": "markdown", "source": "~~~\n# oil"},
+        {"cell_type": "code", "source": "run()", "outputs": [{"text": "```json\n{}\n"}]},
+        {"cell_type": "markdown", "source": "# Lamps\n\nThey are **lit**."},
+    ]
+    document = read(json.dumps({"cells": cells}), "a.ipynb")
+    assert document.title == "Lamps"
+    assert "They are lit." in document.parts[-1].text
+
+
 @pytest.mark.parametrize("text", ["[]", "{}", '{"cells": [1]}', "{"])
 def test_what_is_no_notebook_is_refused(text: str) -> None:
     assert "not a valid notebook" in refused(text, "a.ipynb")
@@ -399,6 +424,13 @@ def test_text_between_rules_is_no_front_matter() -> None:
     assert "closes at nine" in " ".join(p.text for p in passages(rules, "a.md"))
     front = "---\n# made by hand\ntitle: Rules\n---\nDogs stay out.\n"
     assert [p.text for p in passages(front, "b.md")] == ["Dogs stay out."]
+    for given, title in (
+        ('title = "Oil # 1" # now', "Oil # 1"),
+        ("title = Oil # 1", "Oil"),
+        ("title: >-\n  Oil\n  for lamps\nlang: en", "Oil for lamps"),
+    ):
+        [named] = passages(f"\n+++\n{given}\n+++\nDogs stay out.\n", "c.md")
+        assert (named.title, named.text) == (title, "Dogs stay out.")
     [empty] = passages("---\ntitle: ''\n---\n# Pool\nDogs stay out.\n", "c.md")
     assert empty.title == "Pool"
 

@@ -89,6 +89,15 @@ def table(*rows: tuple[str, ...], head: str = BOLD) -> str:
 TEXT = ["The isle of Vessay lies three miles off the coast, and", "has forty people and a church."]
 FIRST_COLUMN = ["The lamp of the isle has burnt", "since the year in which the keeper"]
 SECOND_COLUMN = ["came to the isle with his two", "daughters and a boat."]
+RAISED = (
+    "BT 1 0 0 1 72 720 Tm /F1 12 Tf (It holds 10) Tj 5 Ts /F1 8 Tf (-6) Tj "
+    "0 Ts /F1 12 Tf ( lamps per m) Tj 5 Ts /F1 8 Tf (2) Tj 0 Ts /F1 12 Tf (, and H) Tj "
+    "-5 Ts /F1 8 Tf (2) Tj 0 Ts /F1 12 Tf (O.) Tj ET\n"
+)
+KEEPERS = ("cook", "old keeper", "boy", "tall priest", "guest", "smith", "queen")
+CELLS = [
+    (f"A key for the room of the {who}", f"The {who} has it in the upper hall") for who in KEEPERS
+]
 TERMS = [
     "log-file name",
     "Write what happens to a file with this name, and show nothing.",
@@ -153,6 +162,16 @@ TERMS = [
             "and wait until the keeper has seen the light of all the lamps.",
             id="code",
         ),
+        pytest.param(RAISED, "It holds 10⁻⁶ lamps per m², and H2O.", id="raised digits"),
+        pytest.param(
+            "".join(
+                lines(cell, x=x, y=720 - 16 * n)
+                for n, row in enumerate(CELLS)
+                for x, cell in zip((72, 330), row, strict=True)
+            ),
+            "\n".join(map(" ".join, CELLS)),
+            id="two columns of cells",
+        ),
         pytest.param(lines(*TERMS), "\n".join(TERMS), id="terms"),
         pytest.param(
             table(*((f"Sheep {n}", f"{n} crowns") for n in range(9)), head="F1"),
@@ -200,6 +219,19 @@ def test_the_rows_of_a_table_have_the_names_of_their_columns() -> None:
     assert [part.text[start:end] for start, end in part.kept] == part.text.splitlines()[1:4]
     [sacks] = boxed(part, "310 sacks")
     assert sacks[0] == pytest.approx(372 / 612, abs=0.005)
+
+
+def test_a_table_that_goes_on_keeps_the_names_of_its_columns() -> None:
+    isles = [(f"Isle {n}", f"{n} sheep", f"{n} sacks") for n in range(1, 6)]
+    pages = [
+        table(("Name", "Sheep", "Wool"), *isles),
+        table(*isles, head="F1"),
+        lines("All is sold.") + table(*isles, head="F1"),
+    ]
+    rows = [f"Name: {name}; Sheep: {sheep}; Wool: {wool}" for name, sheep, wool in isles]
+    first, second, third = texts(make([Sheet(page) for page in pages]))
+    assert (first.splitlines(), second.splitlines()) == (rows, rows)
+    assert third.splitlines() == ["All is sold.", *map(" ".join, isles)]
 
 
 def test_headers_and_page_numbers_that_repeat_are_left_out() -> None:

@@ -81,6 +81,19 @@ def test_values_are_as_the_sheet_shows_them(value: Any, form: str, said: str) ->
     assert cut(book)[0].text in {f"Name: x; Value: {said}", f"Name | Value\nx | {said}"}
 
 
+def test_each_sheet_has_its_name_in_the_title_unless_a_program_chose_it() -> None:
+    book = book_of(["Isle", "Sheep"], ["Noss", 3])
+    for name in ("Fair Isle", "Sheet3", "Sheet4"):
+        book.copy_worksheet(book.active).title = name
+    titles = [(p.title, p.location) for p in cut(book)]
+    assert titles == [
+        ("sales", "sheet Sales, row 2"),
+        ("sales – Fair Isle", "sheet Fair Isle, row 2"),
+        ("sales", "sheet Sheet3, row 2"),
+        ("sales", "sheet Sheet4, row 2"),
+    ]
+
+
 def test_merged_cells_stand_in_all_rows_and_columns_that_they_cover() -> None:
     book = book_of(["Isle", "Sheep"], [None, 2020, 2021], ["Noss", 3, 4], [None, 5, 6])
     for merged in ("A1:A2", "B1:C1", "A3:A4"):
@@ -129,6 +142,11 @@ TITLED: list[Any] = [["Sheep of the isles"], ["Isle", "Sheep"], ["Noss", 3]]
             "Isle: Noss; May: 3; All: 4; Note: good",
         ),
         (TITLED, "Isle: Noss; Sheep: 3"),
+        # A cell of its own has the name of its column, unless it names the rows below it.
+        (
+            [["Isle", "Sheep", "Note"], ["North"], ["Noss", 3, "bare"], [None, None, "windy"]],
+            "North\nIsle: Noss; Sheep: 3; Note: bare\nNote: windy",
+        ),
         # Two columns of words, or the fields of a form, have no names.
         ([["Name", "Anna"], ["Born in", "Lerwick"]], "Name | Anna\nBorn in | Lerwick"),
         (
@@ -189,6 +207,13 @@ def test_empty_sheets_and_uncomputed_formulas_are_told() -> None:
     assert "no cell holds a value" in refused(packed(openpyxl.Workbook()), "a.xlsx")
 
 
+def test_columns_that_are_left_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheets, "_MOST_COLUMNS", 2)
+    book = book_of(["Isle", "Sheep", "Goats"], ["Noss", 3, 4])
+    told = "only the first 2 columns were read of sheet Sales"
+    assert read(packed(book), "a.xlsx").problems == (told,)
+
+
 def test_a_huge_sheet_is_read_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sheets, "_MOST_CELLS", 20)
     book = book_of(["Isle", "Sheep"], *[["Noss", n] for n in range(50)])
@@ -244,6 +269,34 @@ def test_separated_values_in_another_encoding_are_told() -> None:
     document = read(text.encode("cp1252"), "a.csv")
     assert "Zürich" in document.parts[0].text
     assert "it is not UTF-8 and was read as" in document.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said", "row"),
+    [
+        ("a.csv", 'Isle,Size,Note\nNoss,"3,ok\nFair,4,ok\nUnst,5,ok', 'Noss; Size: "3; Note', "2"),
+        (
+            "a.csv",
+            'Isle,Size,Note\nA,1,x\nB,"2,x\nC,3,x\nD,4,x\nE,5,x\nF,6,"y, z"\n',
+            "F; Size: 6; Note: y, z",
+            "3",
+        ),
+        ("a.tsv", 'Isle\tSize\tNote\nA\t2"\tx\nB\t"3\tx\nC\t4"\tx', 'C; Size: 4"; Note', "3"),
+    ],
+)
+def test_an_unclosed_quotation_mark_does_not_hide_rows(
+    name: str, text: str, said: str, row: str
+) -> None:
+    document = read(text, name)
+    assert f"Isle: {said}" in document.parts[0].text
+    assert len(document.parts[0].rows) == text.strip().count("\n")
+    assert document.problems == (f"a quotation mark is not closed in row {row}",)
+
+
+def test_a_quotation_of_several_lines_may_contain_separators() -> None:
+    text = 'Who,Said\nAnna,"Hello, dear\nThe lamp, it burns"\nEva,"No'
+    [passage] = passages(text, "a.csv")
+    assert passage.text == "Who: Anna; Said: Hello, dear The lamp, it burns\nWho: Eva; Said: No"
 
 
 def test_a_quotation_without_end_is_told() -> None:

@@ -43,6 +43,26 @@ def test_a_slide_is_a_part_with_its_shapes_in_reading_order() -> None:
     assert cut(read(saved_strictly(packed(deck)), "talk.pptx"))[1].text == second.text
 
 
+def test_columns_with_headings_are_read_one_after_the_other() -> None:
+    deck, slide = begun()
+    for left, rows in ((1, ("For", "cheap\nfast")), (5, ("Against", "small\nloud"))):
+        for top, text in enumerate(rows):
+            box(slide, text, left, 2 + top)
+    other = deck.slides.add_slide(deck.slide_layouts[4])
+    for shape, text in zip(
+        other.placeholders, ("Plans", "Free", "1 GB", "Pro", "9 GB"), strict=True
+    ):
+        shape.text_frame.text = text
+    labels = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
+    for n, text in enumerate(("Fee", "5 EUR", "Term", "2 years")):
+        box(labels, text, 1 + 4 * (n % 2), 2 + n // 2)
+    assert [" ".join(p.text.split()) for p in cut(read(packed(deck), "talk.pptx"))] == [
+        "For cheap fast Against small loud",
+        "Free 1 GB Pro 9 GB",
+        "Fee 5 EUR Term 2 years",
+    ]
+
+
 def test_the_rows_of_a_table_have_their_columns_names() -> None:
     deck, slide = begun()
     for rows, said in ((2, ["Isle", "Sheep", "North", "forty"]), (3, MERGED)):

@@ -102,7 +102,7 @@ def field(data: str) -> str:
     return run(f"<w:fldChar w:fldCharType='begin'><w:ffData>{data}</w:ffData></w:fldChar>")
 
 
-ONE, TWO, BASE = (f"<m:r><m:t>{said}</m:t></m:r>" for said in "12x")
+ONE, TWO, BASE, SUM = (f"<m:r><m:t>{said}</m:t></m:r>" for said in ("1", "2", "x", "a+b"))
 ITEMS = "<w:listEntry w:val='not'/><w:listEntry w:val='well'/>"
 BOX = "<w:txbxContent><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></w:txbxContent>"
 
@@ -120,7 +120,17 @@ BOX = "<w:txbxContent><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></w:txbxContent>
         (run('<w:sym w:font="Wingdings" w:char="F0FE"/>'), "10☑ left"),
         (run('<w:sym w:font="Odd" w:char="junk"/>'), "10 left"),
         ("<m:oMath><m:r><m:t>=x²</m:t></m:r></m:oMath>", "10=x² left"),
-        (f"<m:oMath><m:f><m:num>{ONE}</m:num><m:den>{TWO}</m:den></m:f></m:oMath>", "101/2 left"),
+        (f"<m:oMath><m:f><m:num>{ONE}</m:num><m:den>{TWO}</m:den></m:f></m:oMath>", "10 1/2 left"),
+        (
+            f"<m:oMath><m:f><m:num>{SUM}</m:num><m:den>{SUM}</m:den></m:f></m:oMath>",
+            "10 (a+b)/(a+b) left",
+        ),
+        (f"<m:oMath><m:d><m:e>{SUM}</m:e></m:d>{BASE}</m:oMath>", "10(a+b)x left"),
+        (f"<m:oMath><m:rad><m:deg/><m:e>{SUM}</m:e></m:rad></m:oMath>", "10√(a+b) left"),
+        (
+            f"<m:oMath><m:sSup><m:e>{BASE}</m:e><m:sup>{SUM}</m:sup></m:sSup></m:oMath>",
+            "10x^(a+b) left",
+        ),
         (
             f"<m:oMath><m:sSup><m:e>{BASE}</m:e><m:sup>{TWO}</m:sup></m:sSup></m:oMath>",
             "10x^2 left",
@@ -177,6 +187,78 @@ def test_cells_have_their_columns_names_and_merged_ones_are_said_once(
             else:
                 row.cells[n].text = own
     assert text(document) == said
+
+
+def cell(inside: str) -> str:
+    return f"<w:tc>{inside if '<' in inside else f'<w:p>{said(inside)}</w:p>'}</w:tc>"
+
+
+def said(words: str, style: str = "") -> str:
+    return run(f"<w:rPr><w:rStyle w:val='{style}'/></w:rPr><w:t xml:space='preserve'>{words}</w:t>")
+
+
+def control(inside: str) -> str:
+    return f"<w:sdt><w:sdtPr/><w:sdtContent>{inside}</w:sdtContent></w:sdt>"
+
+
+HEAD = f"<w:tr>{cell('Isle')}{cell('2020')}{cell('2021')}</w:tr>"
+ROW = f"<w:tr>{cell('Noss')}{control(cell('3'))}{cell('4')}</w:tr>"
+GAP = "<w:trPr><w:gridBefore w:val='1'/></w:trPr>"
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        (
+            HEAD + control(control(ROW) + control(ROW)),
+            "Isle: Noss; 2020: 3; 2021: 4\nIsle: Noss; 2020: 3; 2021: 4",
+        ),
+        (
+            f"{HEAD}{ROW}<w:tr>{GAP}{cell('5')}{cell('6')}</w:tr>",
+            "Isle: Noss; 2020: 3; 2021: 4\n2020: 5; 2021: 6",
+        ),
+        (
+            f"{control(ROW)}<w:tr>{cell(f'<w:tbl>{HEAD}{ROW}</w:tbl>')}</w:tr>",
+            "Noss\n\n3\n\n4\n\nIsle: Noss; 2020: 3; 2021: 4",
+        ),
+    ],
+)
+def test_rows_and_cells_in_controls_stand_in_their_columns(rows: str, shown: str) -> None:
+    document = docx.Document()
+    document.element.body.insert(0, element(f"<w:tbl>{rows}</w:tbl>"))
+    assert text(document) == shown
+
+
+def test_contents_are_left_out_but_no_other_building_block() -> None:
+    document = docx.Document()
+    for name in ("Cover Pages", "Table of Contents"):
+        block = f"<w:docPartObj><w:docPartGallery w:val='{name}'/></w:docPartObj>"
+        inside = f"<w:sdtContent><w:p>{said(name)}</w:p></w:sdtContent>"
+        document.element.body.insert(
+            0, element(f"<w:sdt><w:sdtPr>{block}</w:sdtPr>{inside}</w:sdt>")
+        )
+    document.styles.add_style("toc 1", docx.enum.style.WD_STYLE_TYPE.PARAGRAPH)
+    document.add_paragraph("1 Scope 3", style="toc 1")
+    assert text(document) == "Cover Pages"
+
+
+def test_text_is_left_out_if_its_style_hides_it_or_strikes_it_out() -> None:
+    document = docx.Document()
+    for name in ("Gone", "Old"):
+        style = document.styles.add_style(name, docx.enum.style.WD_STYLE_TYPE.CHARACTER)
+        style.font.hidden, style.font.strike = name == "Gone", name == "Old"
+    paragraph = document.add_paragraph("It costs")
+    for part in (said(" 4", "Gone"), said(" 5", "Old"), said(" 6", "None")):
+        add(paragraph, part)
+    assert text(document) == "It costs 6"
+
+
+def test_a_paragraph_whose_end_was_deleted_goes_on() -> None:
+    document = docx.Document()
+    properties = document.add_paragraph("The fee is ")._p.get_or_add_pPr()
+    properties.append(element("<w:rPr><w:del/></w:rPr>"))
+    document.add_paragraph("ten crowns.")
+    assert text(document) == "The fee is ten crowns."
 
 
 def test_a_cell_that_claims_a_billion_columns_takes_no_memory() -> None:
@@ -298,6 +380,7 @@ def test_a_list_goes_on_unless_it_starts_anew() -> None:
     for text, key in [("one", "91"), ("two", "91"), ("five", "92"), ("six", "92")]:
         put(document, text, 0, key)
     put(document, "none", 0, "0")
+    document.paragraphs[-1].style = "List Paragraph"
     assert lines(document) == ["1. one", "2. two", "5. five", "6. six", "none"]
 
 
