@@ -34,6 +34,11 @@ _LAST_WORD = re.compile(
     r"\b(?:an?|and|are|as|by|for|from|in|is|of|or|run|the|to|type|use|using|via|with)\s*\Z", re.I
 )
 _NEXT = re.compile(r"\s*(\S)")
+# "It is not true that", "If you do not pay,". "Doctor Who" is a heading.
+_LEADS_ON = re.compile(
+    r"(?:[,，]|\b(?:although|because|if|nor|not|than|that|though|unless|until|when|whether|which|while"
+    r"|who))\s*\Z"
+)
 LIST_ITEM = re.compile(
     r"\s*(?:[-*+•◦‣▪●|>#]\s|o\t|(?:\d{1,3}[.)]|[a-zA-Z][.)]|[ivx]{2,5}[.)]|[IVX]{2,5}\))\s)"
 )
@@ -53,6 +58,19 @@ _UNIT_END = re.compile(r"\d\s?(?:km/h|[mglsht])\.\s+(?=[A-Z])")
 _COUNTED = re.compile(
     r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?|c|ca|approx|b|d|fl|r|BWV|KV|RV)\.\s*$"
 )
+# "am 3. Oktober", "der 2. Weltkrieg", "den 3. oktober", "3. und 4. Mai": a full stop after a number
+# makes it an ordinal. "I am 3. Ann is 4." and "It has 3. April was cold." are English.
+_ORDINAL = re.compile(r"(?<![\w.,])\d{1,2}\.\s+$")
+_BEFORE_ORDINAL = re.compile(
+    r"(?<!\bI )\b(?:ab|am|beim|bis|das|dem|den|der|des|die|im|seit|vom|zum|zur)\s\d{1,2}\.\s+$"
+)
+_AFTER_ORDINAL = re.compile(
+    r"(?:[Jj]anuar|Jänner|[Ff]ebruar|März|mars|marts|[Mm]a[ij]|april|[Jj]uni|[Jj]uli|august"
+    r"|september|[Oo]ktober|november|de[cs]ember|Dezember|(?:April|August|September|November) \d{4}"
+    r"|ledna|února|března|dubna|května|června|července|srpna|září|října|listopadu|prosince"
+    r"|(?:[Jj]ahrhundert|[Ww]eltkrieg|århundred?|verdenskrig|světov)\w*|století"
+    r"|(?:und|bis|og|til|až) \d{1,2}\.)(?!\w)"
+)
 # "1. It is old.": the number of an item is not a sentence.
 _NUMBER = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])[.)]\s+")
 # "The band Panic! at the Disco", "Is it old? asked Ann."
@@ -64,6 +82,8 @@ _UNSPACED_ENDS = "。！？”’」』）"  # else "https://x.org/?q=1" is cut 
 _EDGES = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 # Scripts without spaces: each character counts as a word, or a page would be a single one.
 UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿"
+_WITHOUT_SPACES = rf"{UNSPACED}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+"""Also Thai, Lao, Burmese and Khmer, whose words have several characters."""
 MARKS = "".join(chr(n) for n in range(0x300, 0x1E00) if unicodedata.category(chr(n))[0] == "M")
 """Marks that belong to the letter before them, such as combining accents and Hindi vowels."""
 _LETTERS = rf"(?:[^\W{UNSPACED}][{MARKS}]*)+"
@@ -93,8 +113,8 @@ def split(text: str) -> list[Span]:
     """Split `text` into sentences, which together hold everything but white space.
 
     A sentence ends at a blank line, before a list item and after a short line, even without a full
-    stop, unless its last word is one such as "with" or "to" and no capital follows. A line break
-    inside running text does not end one.
+    stop, unless its last word is one such as "with" or "to" and no capital follows, or it leads on
+    (`leads_on`). A line break inside running text does not end one.
     """
     spans: list[Span] = []
     for start, end in _blocks(text):
@@ -110,9 +130,22 @@ def sentences(text: str) -> list[str]:
     return [text[span.start : span.end] for span in split(text)]
 
 
+def leads_on(text: str) -> bool:
+    """Whether a text ends in a comma, or in a word that may turn what follows: "that", "unless"."""
+    return bool(_LEADS_ON.search(text))
+
+
 def words(text: str) -> list[str]:
     """Return the words of `text` in order, with their case but without punctuation."""
     return _WORD.findall(text)
+
+
+def contains(text: str, phrase: str) -> bool:
+    """Whether a text has a phrase as whole words, or at all if its script has no spaces."""
+    letter = rf"[^\W{_WITHOUT_SPACES}]"
+    before = rf"(?<!{letter})(?<!\d[.,])" if re.match(letter, phrase) else ""
+    behind = rf"(?!{letter}|[.,]\d)" if re.search(rf"{letter}\Z", phrase) else ""
+    return bool(phrase and re.search(f"{before}{re.escape(phrase)}{behind}", text))
 
 
 def starts(text: str) -> list[int]:
@@ -148,7 +181,10 @@ def _ends_block(text: str, line: int, stop: int, after: int) -> bool:
     if ROW.match(text, line, stop) and ROW.match(text, after):
         return True
     following = text[after : after + 1]
-    return stop - line < _WRAPPED and not following.islower()
+    if stop - line >= _WRAPPED or following.islower():
+        return False
+    # Code begins its next line with a space or a quotation mark.
+    return not (following.isupper() and leads_on(text[line:stop]))
 
 
 def _goes_on(text: str, stop: int) -> bool:
@@ -181,12 +217,16 @@ def _cuts(block: str) -> list[int]:
 
 def _is_between(flat: str, cut: int) -> bool:
     """Whether a sentence begins at a possible boundary, judging by the text around it."""
-    before, behind = flat[max(0, cut - 8) : cut], flat[cut : cut + 1]
+    before, behind = flat[max(0, cut - 16) : cut], flat[cut : cut + 1]
     if not (before[-1].isspace() or before[-1] in _UNSPACED_ENDS):
         return False
     if behind.islower() and _EXCLAIMED.search(before):
         return False
     if _AFTER_TITLE.match(flat, cut) and _TITLE.search(before):
+        return False
+    if _ORDINAL.search(before) and (
+        _AFTER_ORDINAL.match(flat, cut) or (behind.isupper() and _BEFORE_ORDINAL.search(before))
+    ):
         return False
     return not (behind.isdigit() and _COUNTED.search(before))
 

@@ -73,6 +73,10 @@ def test_em_recall_and_hit(
         ("1,286 people", "1286", True),
         ("at 5:30", "5", False),
         ("Joann", "Ann", False),
+        ("日本の首都は東京です。", "東京", True),
+        ("塔は1858年に", "1858", True),
+        ("塔は1858年に", "185", False),
+        ("กรุงเทพเป็นเมืองหลวง", "กรุงเทพ", True),
     ],
 )
 def test_whole_words_in_corrected(text: str, alias: str, found: bool) -> None:
@@ -168,6 +172,7 @@ def test_short_answers() -> None:
     exact = short_answer_scores("The Ann-Lee!", [["Bo"], ["annlee"]], "corrected")
     assert exact == dict.fromkeys(("exact_match", "token_f1", "token_precision", "token_recall"), 1)
     assert set(short_answer_scores("", [["Bo"]], "corrected").values()) == {0}
+    assert short_answer_scores("東京都", [["東京"]], "corrected")["token_precision"] == 2 / 3
     # Repeated words count as often as both have them.
     found = short_answer_scores("no no no", [["no no yes"]], "corrected")
     assert found["token_precision"] == found["token_recall"] == pytest.approx(2 / 3)

@@ -52,6 +52,16 @@ def test_the_judge_is_asked_only_inside_the_band_and_opened_once() -> None:
     assert judge.opened == 1
 
 
+@pytest.mark.parametrize(("given", "asked"), [(0.29, 0), (0.31, 1), (0.49, 1), (0.55, 1)])
+def test_the_judge_is_asked_about_all_above_a_low_threshold(given: float, asked: int) -> None:
+    first = TableEntailment(lambda *_: given)
+    first.threshold = 0.3
+    judge = Asked(0.02)
+    model = Cascade(first, cast("Any", judge.open), band=(0.5, 1.0))
+    [score] = asyncio.run(model.scores([UNSURE]))
+    assert (len(judge.pairs), score < first.threshold) == (asked, True)
+
+
 @pytest.mark.parametrize(
     ("judged", "blend", "score"),
     [

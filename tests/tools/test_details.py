@@ -32,13 +32,90 @@ PREMISE = (
         ("It is open until 17.", "It is open until 17:00.", []),
         ("On Saturdays a boat leaves at 11 as well.", "A boat leaves at 11 AM.", []),
         ("It opens at 9 p.m. in May.", "It opens at 9:00 pm in May.", []),
-        ("It is open until 17.", "It is open until 17:30.", ["30"]),
-        ("It is open until 17.", "It is open until 19:00.", ["19"]),
+        ("It is open until 17.", "It is open until 17:30.", ["17:30"]),
+        ("It is open until 17.", "It is open until 19:00.", ["19:00"]),
         ("It takes 16 men.", "It takes 16 amps in May.", ["May"]),
     ],
 )
 def test_what_is_missing(premise: str, claim: str, missing: list[str]) -> None:
     assert missing_details(premise, claim) == missing
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("2,500,000", "2.5 million"),
+        ("$5bn", "5 billion dollars"),
+        ("2 million or 3 million", "2 to 3 million"),
+        ("25", "twenty-five"),
+        ("200", "two hundred"),
+        ("a hundred and five", "105"),
+        ("two and a half million", "2,500,000"),
+        ("1,000", "1 000"),
+        ("1,000", "1\u202f000"),
+        ("1,000", "1’000"),
+        ("1,000", "one thousand"),
+        ("1,000", "1.000"),
+        ("3.50", "3.5"),
+        ("0.5", "half"),
+        ("2½", "2.5"),
+        ("21st", "twenty-first"),
+        ("13th", "thirteenth"),
+        ("1990-05-03", "May 3, 1990"),
+        ("17:00", "5 pm"),
+        ("9.30", "9:30"),
+        ("the 1990s", "the '90s"),
+        ("the nineties", "the 1990s"),
+        ("the US", "the U.S."),
+        ("the US", "the United States"),
+        ("Łódź", "Lodz"),
+        ("an Italian city", "a city in Italy"),
+        ("a British city", "a city in Britain"),
+    ],
+)
+def test_two_forms_are_the_same(one: str, other: str) -> None:
+    assert missing_details(f"They saw {one}.", f"They saw {other}.") == []
+    assert missing_details(f"They saw {other}.", f"They saw {one}.") == []
+
+
+@pytest.mark.parametrize(
+    ("premise", "claim"),
+    [
+        ("It cost 2.5 billion.", "It cost 2.5 million."),
+        ("It cost five thousand.", "It cost five million."),
+        ("It opens at 11 AM.", "It opens at 11 PM."),
+        ("Nearly 800 came.", "There came more than 800."),
+        ("Fewer than 800 came.", "There came over 800."),
+        ("It ranks third.", "It ranks second."),
+        ("It was built in the 1990s.", "It was built in 1990."),
+        ("It runs on Python 3.1.", "It runs on Python 3.10."),
+        ("She lives in Austria.", "She lives in Australia."),
+        ("She lives in Slovenia.", "She lives in Slovakia."),
+        ("She lives in Niger.", "She lives in Nigeria."),
+        ("It is by Christian.", "It is by Christopher."),
+        ("Born in June 1990, he may live.", "He was born in May 1990."),
+        ("It was built by Marcus.", "It was built in March."),
+        ("They polish floors.", "They are Polish."),
+        ("She was born in Kraków.", "She was born in Łódź."),
+        ("She was born in Αθήνα.", "She was born in Πάτρα."),
+    ],
+)
+def test_what_looks_alike_is_missing(premise: str, claim: str) -> None:
+    assert len(missing_details(premise, claim)) == 1
+    assert missing_details(premise, premise) == []
+
+
+@pytest.mark.parametrize(
+    ("premise", "claim"),
+    [
+        ("It was finished in 1994.", "It is from the 1990s."),
+        ("In all 800 died, some 200 of them young.", "There died 200 young ones."),
+        ("Die Werte: 12 345", "There were 345 of them."),
+        ("It shows 60 fps.", "It shows 60 frames per second."),
+    ],
+)
+def test_what_is_implied_is_not_missing(premise: str, claim: str) -> None:
+    assert missing_details(premise, claim) == []
 
 
 @pytest.mark.parametrize(
@@ -62,3 +139,29 @@ def test_code_is_copied_or_missing(claim: str, missing: list[str]) -> None:
         "Title: The secrets module\nUse token_bytes([nbytes]), set in /etc/tokens.conf, or Ctrl-T."
     )
     assert missing_code(premise, claim) == missing
+
+
+@pytest.mark.parametrize(
+    ("premise", "claim", "is_missing"),
+    [
+        ("Make it with `tar -c`.", "Unpack it with `tar -x`.", True),
+        ("Make it with tar -c.", "Unpack it with tar -x.", True),
+        ("Unpack it with tar -xzf.", "Unpack it with tar -x.", False),
+        ("Use --no-force.", "Use --force.", True),
+        ("Use --force.", "Use --no-force.", True),
+        ("Use --[no-]force.", "Use --force or --no-force.", False),
+        ("Use the force option.", "Use --force.", False),
+        ("Ctrl+Tab goes on, and Enter opens.", "Ctrl+Enter opens.", True),
+        ("Ctrl+F4 closes, and Alt+F2 runs.", "Alt+F4 closes.", True),
+        ("Press Ctrl + Z.", "Press Ctrl+Z.", False),
+        ("Press Control+Z.", "Press Ctrl+Z.", False),
+        ("Hold Ctrl and press Z.", "Press Ctrl+Z.", False),
+        ("Press SHIFT-CTRL-T.", "Press Ctrl+Shift+T.", False),
+        ("See www.example.com/a_b.", "See example.com/a_b.", False),
+        ("It is in /home/user/.config/x.toml.", "It is in ~/.config/x.toml.", False),
+        ("Set max-length or min_\u00adlength.", "Set max_length or min_length.", False),
+        ("One or more.", "One option(-s) or word -by- word.", False),
+    ],
+)
+def test_forms_of_code(premise: str, claim: str, is_missing: bool) -> None:
+    assert bool(missing_code(premise, claim)) == is_missing

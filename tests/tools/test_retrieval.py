@@ -15,6 +15,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from citeproof.errors import CiteproofError, InputError, RetrievalError
 from citeproof.memory.index import Index
 from citeproof.settings import ChromaSettings, RetrieverSettings
+from citeproof.state.documents import to_passage
 from citeproof.tools.retrieval import (
     HybridRetriever,
     Kind,
@@ -28,7 +29,7 @@ from citeproof.tools.retrieval import (
 )
 from citeproof.tools.retrieval.langchain import to_document
 from citeproof.tools.retrieval.search_pool import Candidate, ListPool
-from citeproof.types import Passage
+from citeproof.types import Box, Passage
 from tests.memory.fakes import WordEmbeddings
 
 FACTS = {
@@ -200,6 +201,12 @@ async def test_to_langchain_and_back() -> None:
     (document,) = await langchain.ainvoke("sheep")
     assert (document.page_content, document.metadata["page"]) == (paged.text, 4)
     assert await coerce_retriever(langchain).retrieve("sheep", 1) == [paged]
+    box = Box(start=0, end=5, left=0.1, top=0.1, right=0.5, bottom=0.2)
+    placed = paged.model_copy(update={"page": None, "location": "slide 4", "boxes": (box,)})
+    langchain = as_langchain(from_passages([placed]))
+    assert await coerce_retriever(langchain).retrieve("sheep", 1) == [placed]
+    foreign = Document("Forty sheep.", metadata={"boxes": "four"})
+    assert to_passage(foreign).boxes == ()
     assert [d.id for d in langchain.invoke("sheep")] == ["sheep"]
 
 

@@ -38,6 +38,32 @@ def test_rivals_have_another_name_or_number_of_the_premise(claim: str, rivals: l
     assert claim not in found
 
 
+@pytest.mark.parametrize(
+    ("claim", "premise", "rivals"),
+    [
+        ("It left 13 dead.", "It left 3 dead and 13 hurt.", ["It left 3 dead."]),
+        ("It was in Annapolis.", "It was near Ann.", ["It was in Ann."]),
+        ("It rose by 13.5 m.", "It rose by 3 m.", ["It rose by 3 m."]),
+        ("Ann Lee met Bo Ray.", "It was here that Ann met Bo Ray.", []),
+        ("It is 6km off.", "It is 8km off, 9m high.", ["It is 8km off."]),
+        ("It came 6th.", "It came 2nd of 8 in 3km.", ["It came 2nd."]),
+    ],
+)
+def test_a_part_of_a_word_or_number_of_the_claim_is_a_rival(
+    claim: str, premise: str, rivals: list[str]
+) -> None:
+    assert sorted(find_rivals(claim, premise)) == sorted(rivals)
+
+
+def test_many_names_leave_room_for_numbers_and_years() -> None:
+    players = ", ".join(f"Bo{letter * 3}" for letter in "abcdefghijklmnopqrstuvwxyz")
+    premise = f"Those who played were {players}. They scored 12 goals in 1991."
+    found = find_rivals("In the end Ann Lee and Bo Ray scored 15 goals in 1990.", premise)
+    assert len(found) == 24
+    assert "In the end Ann Lee and Bo Ray scored 12 goals in 1990." in found
+    assert "In the end Ann Lee and Bo Ray scored 15 goals in 1991." in found
+
+
 def test_commands_that_share_a_word_are_rivals() -> None:
     said = "Use `git rm --cached`, not `git reset`, and press Ctrl+S."
     assert "To stop, use `git rm --cached`." in find_rivals("To stop, use `git reset`.", said)

@@ -51,6 +51,13 @@ from citeproof.tools.sentences import BLOCK, sentences, split, starts, words
         "part: Exam, oral; share: 20%|\npart: Essay of 1,500 words; share: 25%; due: 2 May",
         "North; 2020: 12 crowns; 2021: 14 crowns and a half|\nSouth; 2020: 3 crowns",
         "A line that an editor has wrapped at some\nsixty characters.| It ends.",
+        "There is no proof that\nThe wall is visible.| If you do not pay,\nYour account closes.",
+        'Doctor Who|\nThe Doctor travels.|\n\nDear Ann,|\n\n"a": 1,|\n"B": 2,|\n  C',
+        "Die Brücke wurde am 3. Oktober 1990 eröffnet.| Der 2. Weltkrieg begann 1939.",
+        "Im 19. Jahrhundert und am 2. Advent schloss das Tor um 5.| Die Uhr ging am 3. und 4. Mai.",
+        "Broen åbnede den 3. oktober 1990.| I det 19. århundrede fandtes den ikke.",
+        "Most byl otevřen 3. října 1990.| Je z 19. století.",
+        "I am 12.| My brother is 10.| It has 3.| April was cold.| In March 5.| It fell.",
     ],
 )
 def test_a_text_is_split_at_its_bars(marked: str) -> None:

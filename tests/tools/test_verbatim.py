@@ -14,7 +14,11 @@ from citeproof.tools.entailment.verbatim import is_verbatim
 PREMISE = (
     "Title: Piers of the north coast\nIt is wrong that the pier is 214 metres long. The pier was "
     "built\nin 1871. It cost -5 crowns, on paper. Who built it? Its lamps burn O 2, the "
-    "keeper’s — or “lifter’s” — gas."
+    "keeper’s — or “lifter’s” — gas. The lamps are lit at 9? No.\n"
+    "\n“The bridge will open in 1999.” So said Ann. The “bridge” is a “ferry”.\n\n"
+    "(The bridge opened in 2004.)\n\nThey said so:\n\nThe wall is visible from space.\n\n"
+    "Unless you disable it,\n\nLogs are sent to the server daily.\n\n"
+    "It is not true that\nNo fee is due today."
 )
 
 
@@ -34,6 +38,16 @@ PREMISE = (
         ("Who built it?", False),
         ("Its lamps burn O2, the keeper's - or \"lifter's\" - gas.", True),
         ("Its lamps burn CO2, the keeper's - or \"lifter's\" - gas.", False),
+        ("The lamps are lit at 9?", True),
+        ("The lamps are lit at 9.", False),
+        ("The bridge will open in 1999.", False),
+        ("“The bridge will open in 1999.”", False),
+        ("The “bridge” is a “ferry”", True),
+        ("the bridge opened in 2004", True),
+        ("The wall is visible from space.", False),
+        ("They believed: The wall is visible from space.", False),
+        ("Logs are sent to the server daily.", False),
+        ("No fee is due today.", False),
         ("", False),
     ],
 )

@@ -20,7 +20,8 @@ from citeproof.errors import CiteproofError, ModelError, SettingsError
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
 from citeproof.testing import ScriptedChatModel, TableEntailment
-from citeproof.tools.entailment import Entailment, Pair, pretrained
+from citeproof.tools.entailment import Entailment, Pair, Score, pretrained
+from citeproof.tools.entailment.base import contradiction_of
 from citeproof.tools.entailment.chunks import Chunking, cut, fit
 from citeproof.tools.entailment.ensemble import Ensemble
 from citeproof.tools.entailment.opening import open_entailment
@@ -396,6 +397,18 @@ async def test_an_ensemble_proves_what_all_or_most_prove() -> None:
     mean = Ensemble([sure, strict], "mean", 0.6)
     assert await mean.scores(pairs) == pytest.approx([0.825, 0.66875, 0.175])
     assert mean.threshold == 0.6
+
+
+@pytest.mark.parametrize("combine", ["min", "mean"])
+async def test_an_ensemble_is_contradicted_if_a_member_is(combine: Any) -> None:
+    table = {"a": (0.2, 0.9), "b": (0.3, 0.1), "c": (0.2, None)}
+    members = [
+        TableEntailment(lambda p, h: Score(*table[h])),
+        TableEntailment(lambda p, h: 0.2),
+        TableEntailment(lambda p, h: Score(0.2, 0.3) if h != "c" else 0.2),
+    ]
+    scores = await Ensemble(members, combine).scores([Pair("p", h) for h in "abc"])
+    assert [contradiction_of(score) for score in scores] == [0.9, 0.3, None]
 
 
 def test_several_models_are_opened_as_one() -> None:

@@ -33,6 +33,7 @@ def test_spans_of_each_kind() -> None:
     assert find_spans(SENTENCE, "number") == ["40"]
     assert find_spans(SENTENCE, "name") == ["Ann Lee", "Orrin Tower"]
     assert find_spans("On 3 May 1871 it rained.", "date") == ["3 May 1871"]
+    assert find_spans("She came third of 21, on the 21st.", "ordinal") == ["third", "21st"]
 
 
 @pytest.mark.parametrize("seed", range(20))

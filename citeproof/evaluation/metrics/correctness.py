@@ -14,6 +14,7 @@ from citeproof.evaluation.metrics.texts import normal, sentences
 from citeproof.tools.citations.marked_list import read_marked_list
 from citeproof.tools.entailment import Pair
 from citeproof.tools.entailment.rounds import Asking
+from citeproof.tools.sentences import contains, words
 
 _PARTING = re.compile(r"(?!(?<=\d)[.,:]\d)[^\w\s]|_")
 _ENOUGH = 5
@@ -23,8 +24,9 @@ _ENOUGH = 5
 def found_answers(text: str, answers: Sequence[Sequence[str]], mode: Mode) -> Scores:
     """Return EM recall, the share of short answers found in a text without marks, and Hit (ASQA).
 
-    A short answer is found if the text contains one of its aliases in normal form. strict: the
-    alias may be part of a word, and an alias whose normal form is empty is always found.
+    A short answer is found if the text contains one of its aliases in normal form, as whole words
+    if its script has spaces. strict: the alias may be part of a word, and an alias whose normal
+    form is empty is always found.
     """
     said = _forms(text, mode)
     share = sum(any(_is_in(alias, said, mode) for alias in own) for own in answers) / len(answers)
@@ -35,7 +37,7 @@ def _is_in(alias: str, said: Sequence[str], mode: Mode) -> bool:
     if mode == "strict":
         return normal(alias, mode) in said[0]
     forms = zip(_forms(alias, mode), said, strict=True)
-    return any(bool(wanted) and f" {wanted} " in f" {own} " for wanted, own in forms)
+    return any(contains(own, wanted) for wanted, own in forms)
 
 
 def _forms(text: str, mode: Mode) -> list[str]:
@@ -125,9 +127,11 @@ def short_answer_scores(text: str, answers: Sequence[Sequence[str]], mode: Mode)
 def overlap(text: str, alias: str, mode: Mode) -> tuple[float, float, float]:
     """Return precision, recall and F1 of a text's words against those of an alias (SQuAD).
 
+    corrected: in Chinese and Japanese, each character counts as a word.
     If one of them has no words, all three are 0; if neither has, all three are 1.
     """
-    said, wanted = normal(text, mode).split(), normal(alias, mode).split()
+    cut = str.split if mode == "strict" else words
+    said, wanted = cut(normal(text, mode)), cut(normal(alias, mode))
     if not (said and wanted):
         return (float(said == wanted),) * 3
     shared = (Counter(said) & Counter(wanted)).total()

@@ -24,6 +24,9 @@ from citeproof.tools.entailment.base import (
 from citeproof.tools.entailment.details import missing_code, missing_details
 from citeproof.tools.entailment.verbatim import is_verbatim
 
+_RULES = 2
+"""Increased when the rules around the models change (details, identity), for the cached scores."""
+
 
 class Cascade:
     """Scores pairs with `first`, and consults `judge` about those that `first` does not reject.
@@ -42,7 +45,8 @@ class Cascade:
     Args:
         first: Scores every pair.
         judge: Opens the judge; called when the first pair needs it.
-        band: Lowest and highest score of `first` that the judge is consulted about.
+        band: Lowest and highest score of `first` that the judge is consulted about; from the
+            threshold on if that is lower.
         blend: Weights of the log-odds of `first` and of the judge, and a constant.
         judge_name: The judge's name in reports.
     """
@@ -60,11 +64,12 @@ class Cascade:
         self.threshold = first.threshold
         self.place = getattr(first, "place", "")
         """The server of `first`; empty for this process."""
-        decided = repr((band, blend, self.threshold)).encode()
+        low, high = band
+        self._band = (min(low, self.threshold), high)
+        decided = repr((self._band, blend, self.threshold, _RULES)).encode()
         self.name = f"{first.name} + {judge_name} ({blake2s(decided, digest_size=3).hexdigest()})"
         """Both models, and a hash of what decides between them: cached scores do not mix."""
         self._open = judge
-        self._band = band
         self._blend = blend
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
@@ -89,7 +94,7 @@ class Cascade:
         lacking = {
             i
             for i, (pair, score) in enumerate(zip(pairs, scores, strict=True))
-            if score >= min(low, self.threshold) and missing_details(pair.premise, pair.hypothesis)
+            if score >= low and missing_details(pair.premise, pair.hypothesis)
         }
         unsure = [i for i, score in enumerate(scores) if low <= score <= high or i in lacking]
         if unsure:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
-from citeproof.tools.entailment.base import Entailment, Pair, stretch
+from citeproof.tools.entailment.base import Entailment, Pair, Score, contradiction_of, stretch
 
 
 class Ensemble:
@@ -14,7 +14,7 @@ class Ensemble:
 
     Each model's scores are first stretched, linearly below and above its threshold, so that the
     threshold becomes 0.5. With `min` and the default threshold, a pair is therefore entailed if
-    all models say so, whatever their thresholds.
+    all models say so, whatever their thresholds. It is contradicted if one of them says so.
     """
 
     def __init__(
@@ -33,11 +33,14 @@ class Ensemble:
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the combined score of each pair, in order."""
         found = await asyncio.gather(*(member.scores(pairs) for member in self._members))
+        return [self._combined(scores) for scores in zip(*found, strict=True)]
+
+    def _combined(self, scores: Sequence[float]) -> Score:
+        """Return the combination of all models' scores of a pair."""
         stretched = [
-            [stretch(score, member.threshold) for score in scores]
-            for member, scores in zip(self._members, found, strict=True)
+            stretch(score, member.threshold)
+            for member, score in zip(self._members, scores, strict=True)
         ]
-        columns = zip(*stretched, strict=True)
-        if self._combine == "min":
-            return [min(column) for column in columns]
-        return [sum(column) / len(column) for column in columns]
+        told = [said for score in scores if (said := contradiction_of(score)) is not None]
+        agreed = min(stretched) if self._combine == "min" else sum(stretched) / len(stretched)
+        return Score(agreed, max(told, default=None))

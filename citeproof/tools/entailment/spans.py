@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from itertools import dropwhile
 
-from citeproof.tools.entailment.details import NUMBER_WORDS
+from citeproof.tools.entailment.numbers import NUMBER_WORDS, ORDINALS
 
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 MONTHS = _MONTHS.split("|")
@@ -23,6 +23,7 @@ _CODE = re.compile(
 )
 """Commands and labels in their marks, combinations of keys, and options."""
 _COUNT = re.compile(rf"\b(?:{'|'.join(NUMBER_WORDS[2:])})\b")
+_ORDINAL = re.compile(rf"\b(?:\d+(?:st|nd|rd|th)|{'|'.join(ORDINALS)})\b")
 _NAME = re.compile(
     r"\b[A-Z][\w'’.-]*[\w](?: (?:of|the|de|von|van|der|and|for) (?=[A-Z])| (?=[A-Z]))?"
     r"(?:[A-Z][\w'’-]+(?: (?=[A-Z]))?)*"
@@ -89,5 +90,6 @@ KINDS: Mapping[str, Callable[[str], list[str]]] = {
     "count": _COUNT.findall,
     "year": YEAR.findall,
     "date": _DATE.findall,
+    "ordinal": _ORDINAL.findall,
 }
 """What finds the spans of each kind."""

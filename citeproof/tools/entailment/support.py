@@ -24,6 +24,7 @@ from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfway, pair
 from citeproof.tools.entailment.matter import is_about, longer_words
 from citeproof.tools.entailment.rounds import Asking, ask_in_rounds
+from citeproof.tools.sentences import contains
 from citeproof.types import Passage, Verdict
 
 Premise = Literal["fewest", "whole"]
@@ -40,6 +41,11 @@ _SAME = 0.75
 """If the titles contain this share of the claim's longer words, the passages are read again without
 titles."""
 _ASIDE = re.compile(r"\s*[(,:]")
+_KINDS = """
+    album article book chapter document documentation edition film guide handbook introduction
+    list manual movie notes novel overview page part report season song summary volume
+"""
+"""Last words of titles that say what a document is, not what it is about."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +227,8 @@ def are_linked(passages: Iterable[Passage], claim: str) -> bool:
     Two passages are linked if they are parts of one document, if the text of one names the title of
     the other, or if the claim names both titles. A text names a title if it contains the title up
     to its comma, colon or bracket, or the last word of that part if it has more than three letters:
-    "Lane" for "Ann Lane (architect)". A passage without a title is linked with any other.
+    "Lane" for "Ann Lane (architect)". A number or a word such as "guide" is too common. A passage
+    without a title is linked with any other.
 
     Three documents are linked only if the claim also names the title of each. "The rapper from
     Harlem who featured on the album is Big Boi" was proved (0.91) by the album, which has many
@@ -252,7 +259,10 @@ def _are_two_linked(one: Passage, other: Passage, claim: str) -> bool:
 
 def _names(text: str, title: str) -> bool:
     text, name = text.casefold(), _ASIDE.split(title, maxsplit=1)[0].strip().casefold()
-    last = re.findall(r"\w+", name)[-1:]
-    return (bool(name) and name in text) or bool(
-        last and len(last[0]) > 3 and last[0] in re.findall(r"\w+", text)
-    )
+    last = next(reversed(re.findall(r"\w+", name)), "")
+    names = [name]
+    if len(name) > 3:
+        names.append(f"{name}s")
+    if len(last) > 3 and not last[0].isdigit() and last not in _KINDS.split():
+        names.append(last)
+    return any(contains(text, written) for written in names)

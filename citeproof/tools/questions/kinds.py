@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from citeproof.tools.citations.marks import content
-from citeproof.tools.entailment.details import NUMBER_VALUES
+from citeproof.tools.entailment.numbers import NUMBER_VALUES
 from citeproof.tools.entailment.spans import MONTH, YEAR
 from citeproof.tools.questions.parts import strip_preamble
 from citeproof.tools.questions.wording import asks_who, asks_why
@@ -54,8 +54,7 @@ _SPANS = """
     lifetime immediately instantly promptly adult adults next near nearby close
 """
 _NUMBER_OR_TIME = re.compile(
-    rf"{_FIGURE.pattern}|{_TIME.pattern}|\b(?:{'|'.join(_SPANS.split())}|as (?:long|often) as)\b",
-    re.IGNORECASE,
+    rf"{_FIGURE.pattern}|{_TIME.pattern}|\b(?:{'|'.join(_SPANS.split())})\b", re.IGNORECASE
 )
 """What tells how long, how far, how old, how soon or how often."""
 _REASON = re.compile(

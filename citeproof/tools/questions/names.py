@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from citeproof.tools.citations.marks import content
-from citeproof.tools.entailment.details import NUMBER_VALUES
+from citeproof.tools.entailment.numbers import NUMBER_VALUES
 from citeproof.tools.questions.parts import asks_yes_or_no
 from citeproof.tools.sentences import words
 from citeproof.types import Claim

@@ -258,6 +258,14 @@ async def test_many_citations_are_not_read_as_one_endless_premise() -> None:
     assert {p.text for p in passages} <= {pair.premise for pair in entailment.pairs}
 
 
+@pytest.mark.parametrize("cited", ["[1][2]", "[2]"])
+async def test_pieces_of_a_document_that_share_its_id_are_told_apart(cited: str) -> None:
+    pieces = [Passage(id="doc", text=text) for text in (BROKE, KEPT, BROKE)]
+    [sentence] = (await check(f"{KEPT[:-1]} {cited}.", pieces, reader())).sentences
+    assert sentence.verdict == "supported"
+    assert [(own.number, own.passage.text) for own in sentence.support] == [(2, KEPT)]
+
+
 async def test_k_must_make_sense() -> None:
     with pytest.raises(InputError, match="0 passages cannot be tried"):
         await check("It is old.", PASSAGES, reader(), k=0)
