@@ -9,7 +9,7 @@ from typing import Literal, NotRequired
 from citeproof.agents.answerability_verifier import UNSURE
 from citeproof.agents.base import Node
 from citeproof.agents.claim_acceptor import APPROVED
-from citeproof.errors import ModelError, StoreError, VerifierOutageError
+from citeproof.errors import BudgetExceededError, ModelError, StoreError, VerifierOutageError
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.runtime.events import ClaimAccepted, ClaimRejected, emit
 from citeproof.runtime.meter import note
@@ -28,6 +28,8 @@ __all__ = ["AnswerComposer"]
 Status = Literal["answered", "partial", "not_found"]
 _NEAREST = 3
 """Number of passages to show if no answer was found."""
+_UNJUDGED = (BudgetExceededError, VerifierOutageError)
+"""What a model may raise that decides whether texts answer; the answer is composed without it."""
 
 
 class EndState(WritingState):
@@ -128,7 +130,7 @@ class AnswerComposer(Node):
         by_id, parts = {one.id: one for one in passages}, question_parts(state["question"])
         try:
             answered = await find_answered(self.answerability, parts, claims, by_id)
-        except VerifierOutageError as error:
+        except _UNJUDGED as error:
             note(f"whether the claims answer the question was not checked: {error}")
             return None
         if all(answered.proved):
@@ -162,7 +164,7 @@ class AnswerComposer(Node):
         if self.check_answer and self.answer and not is_draft and not state["stop"]:
             try:
                 return await quote_nearest(self.answerability, state["question"], passages)
-            except VerifierOutageError as error:
+            except _UNJUDGED as error:
                 note(f"the nearest sentences were found by their words alone: {error}")
         return await quote_nearest(None, state["question"], passages)
 

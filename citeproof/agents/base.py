@@ -102,9 +102,11 @@ class Node(Runnable[Any, Any]):
                 update = _as_dict(type(self), await node(_with_defaults(type(self), state)))
             except CiteproofError as error:
                 # The error of an inner graph already carries that graph's costs.
-                error.cost = {**error.cost, place.call: _cost(meter)}
+                error.cost = {**error.cost, place.call: _cost(meter, error.cost, place)}
                 raise
-        cost: Ledger = {place.call: _cost(meter)}
+        written = update.get("ledger") or {}
+        inner: Ledger = written.value if isinstance(written, Overwrite) else written
+        cost: Ledger = {place.call: _cost(meter, inner, place)}
         if isinstance(answer := update.get("answer"), Answer):
             return {**update, **_close_answer(answer, {**ledger, **cost}, place)}
         return {**update, "ledger": _add_cost(update.get("ledger"), cost)}
@@ -245,8 +247,12 @@ class SearchNode(Node):
         return found
 
 
-def _cost(meter: Meter) -> NodeCost:
-    return NodeCost(usage=meter.total(), notes=tuple(meter.notes))
+def _cost(meter: Meter, inner: Mapping[str, NodeCost], place: Place) -> NodeCost:
+    """The cost of a node call; the seconds of graphs that it ran, in `inner`, count only there."""
+    usage = meter.total()
+    own = usage.seconds - total_usage(calls_of(dict(inner), place.call)).seconds
+    usage = usage.model_copy(update={"seconds": max(own, 0.0)})
+    return NodeCost(usage=usage, notes=tuple(meter.notes))
 
 
 def _as_dict(node: type[Node], update: object) -> dict[str, Any]:

@@ -8,13 +8,16 @@ from typing import Literal, NotRequired
 
 from citeproof.agents.base import Node
 from citeproof.agents.summarizer import in_short
-from citeproof.errors import ModelError, StoreError
-from citeproof.memory.bank import Bank, Case
+from citeproof.errors import BudgetExceededError, VerifierOutageError
+from citeproof.memory.bank import UNUSABLE, Bank, Case
 from citeproof.runtime.meter import note
 from citeproof.runtime.place import adopt_cost, current_place
 from citeproof.state import Reflection, Update, WritingState, proved_share
 from citeproof.tools.citations.answer_text import AnyForm, written_out
-from citeproof.types import Answer
+from citeproof.tools.entailment import Entailment
+from citeproof.tools.questions.answering import find_answered
+from citeproof.tools.questions.parts import question_parts
+from citeproof.types import Answer, Claim
 
 __all__ = ["CaseRecorder", "Gate"]
 
@@ -56,14 +59,17 @@ class CaseRecorder(Node):
     """False leaves the bank unchanged."""
     method: str = "r2-mga"
     form: AnyForm = "prose"
+    answerability: Entailment | None = None
+    """Decides whether the claims answer the question; without it, they do."""
+    check_answer: bool = True
 
     async def __call__(self, state: CaseState) -> Update:
         """Add the case if it passes the gate, and set its id, which is empty if none was kept.
 
         The case of a run that assesses its answers holds the first round and the final answer; a
-        run without feedback leaves no case. Any other run leaves its answer as a case if it is
-        complete and every claim is supported. If the bank or the embedding model fails, the case
-        is lost, not the answer.
+        run without feedback leaves no case, nor does one whose claims leave a part of the question
+        unanswered. Any other run leaves its answer as a case if it is complete and every claim is
+        supported. If the bank or a model fails, the case is lost, not the answer.
         """
         if self.bank is None or not self.remember:
             return {}
@@ -73,7 +79,7 @@ class CaseRecorder(Node):
             case = _case_of_answer(answer)
             return {"case_id": await self._add(case) if case else "", "answer": answer}
         case = self._case_of_rounds(state, state.get("rounds", []))
-        return {"case_id": await self._add(case)} if case else {}
+        return {"case_id": await self._add(case)} if case and await self._answers(state) else {}
 
     def _case_of_rounds(self, state: CaseState, rounds: Sequence[Reflection]) -> Case | None:
         """The first answer, its feedback and actions, and the final answer.
@@ -85,12 +91,7 @@ class CaseRecorder(Node):
         score = None if self.gate == "llm" else proved_share(state["claims"], state["dropped"])
         if not self._passes(state, rounds[-1], score):
             return None
-        shown = [
-            claim
-            for claim in state["claims"]
-            if self.unverified != "drop" or not claim.verdict.failed
-        ]
-        first, final = rounds[0], written_out(shown, self.form)
+        first, final = rounds[0], written_out(self._shown(state), self.form)
         if not (first.answer.strip() and final.strip()):
             return None
         return Case(
@@ -115,13 +116,30 @@ class CaseRecorder(Node):
         # The last assessment was of the previous answer and says nothing about the final one.
         return self.gate == "nli"
 
+    def _shown(self, state: CaseState) -> list[Claim]:
+        drops = self.unverified == "drop"
+        return [claim for claim in state["claims"] if not (drops and claim.verdict.failed)]
+
+    async def _answers(self, state: CaseState) -> bool:
+        """Whether proved claims answer every part of the question, by the composer's rule."""
+        if self.answerability is None or not self.check_answer or self.form != "prose":
+            return True
+        parts = question_parts(state["question"])
+        by_id = {passage.id: passage for passage in state["passages"]}
+        try:
+            found = await find_answered(self.answerability, parts, self._shown(state), by_id)
+        except (BudgetExceededError, VerifierOutageError) as error:
+            note(f"the case was not kept in the memory bank: {error}")
+            return False
+        return all(found.proved)
+
     async def _add(self, case: Case) -> str:
         if self.bank is None or current_place().drafts:
             return ""
         bank = self.bank.within(self.namespace) if self.namespace else self.bank
         try:
             return await bank.add(case)
-        except (ModelError, StoreError) as error:
+        except UNUSABLE as error:
             note(f"the case was not kept in the memory bank: {error}")
             return ""
 

@@ -67,7 +67,8 @@ class DraftReader(Node):
             # Only a note: after the proof, just parts of the reason, such as a spent budget, hold.
             note(f"the draft was {answer.status}: {answer.reason}")
         # Another graph may repeat a passage, which would then have two numbers.
-        passages = append_new([], list(answer.passages))
+        nearest = [one.passage for one in answer.nearest]  # those of an answer without claims
+        passages = append_new([], [*answer.passages, *nearest])
         return {
             "passages": passages,
             "long_term": [passage.id for passage in passages],

@@ -11,8 +11,7 @@ from importlib.resources import files
 
 from citeproof.agents.base import LLMNode
 from citeproof.agents.summarizer import read_passages
-from citeproof.errors import ModelError, StoreError
-from citeproof.memory.bank import Bank, Case, Kind, Snippet
+from citeproof.memory.bank import UNUSABLE, Bank, Case, Kind, Snippet
 from citeproof.prompts import context, defuse, fill
 from citeproof.runtime.meter import note
 from citeproof.state import ReflectionState, Update
@@ -114,7 +113,7 @@ class Demonstrator(LLMNode):
                 form=self.form,
                 rank=self.rank,
             )
-        except (ModelError, StoreError) as error:
+        except UNUSABLE as error:
             note(f"demonstrator: the memory bank was not read: {error}")
             return None
 
@@ -136,7 +135,7 @@ class Demonstrator(LLMNode):
             return reasons
         try:
             return await bank.keep_rationale(snippet.id, reasons)
-        except (ModelError, StoreError) as error:
+        except UNUSABLE as error:
             note(f"demonstrator: the rationale was not kept: {error}")
             return reasons
 

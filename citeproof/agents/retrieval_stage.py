@@ -49,6 +49,8 @@ class RetrievalStage(Node):
             "window": self.candidates,
             "summarize": self.summarize,
             "prompts": dict(self.prompts),
+            # The limits of the flow, in the state, apply instead of those in the tools.
+            **dict.fromkeys(("max_calls", "max_tokens", "max_seconds")),
         }
         asked = {
             "question": state["question"],

@@ -111,7 +111,9 @@ def build_composed(tools: Toolbox, **options: Unpack[ComposedOptions]) -> Graph:
             "draft_refiner": DraftRefiner(tools.llm_for("refiner")),
             "claim_source": ClaimSource(),
             end: RefinementSelector(),
-            "case_recorder": CaseRecorder(bank, gate="nli", method=METHOD, **prose),
+            "case_recorder": CaseRecorder(
+                bank, gate="nli", method=METHOD, answerability=tools.answerability, **prose
+            ),
         }
     )
     add_proof(builder, writers=["claim_generator", "claim_source"], writer=_writer)

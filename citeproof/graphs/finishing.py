@@ -6,6 +6,7 @@ from copy import copy
 from typing import Any
 
 from langgraph.errors import NodeError
+from langgraph.graph import END
 from langgraph.types import Command
 
 from citeproof.errors import (
@@ -20,18 +21,20 @@ from citeproof.state import RunState
 __all__ = ["finish_at"]
 
 
-def finish_at(composer: str, schema: type[Parameters] = Parameters) -> Any:
+def finish_at(composer: str, schema: type[Parameters] = Parameters, *, last: str = "") -> Any:
     """An error handler that ends a run with an answer when a node cannot continue.
 
     For `builder.set_node_defaults(error_handler=finish_at("answer_composer"))`. A spent budget
     leads to the node that composes the answer, as does an outage if the run's parameters set
-    `on_outage`. Every other error ends the run; with a checkpointer, the run can be resumed at
-    the node that failed.
+    `on_outage`. If it recurs in a node behind that one, the run ends with the answer that it has.
+    Every other error ends the run; with a checkpointer, the run can be resumed at the node that
+    failed.
 
     Args:
         composer: Name of the node that composes the answer, or `END`; the key `stop` of the state
             holds the reason.
         schema: The graph's parameters.
+        last: Name of the node that composes the answer if `composer` only leads to it.
     """
 
     def finish(state: RunState, error: NodeError) -> Command[Any]:
@@ -39,9 +42,11 @@ def finish_at(composer: str, schema: type[Parameters] = Parameters) -> Any:
         ending: tuple[type[CiteproofError], ...] = (BudgetExceededError,)
         if current_parameters(schema).on_outage:
             ending = (BudgetExceededError, ModelOutageError, RetrievalError)
-        if isinstance(failure, ending) and error.node != composer:
-            update = {"stop": str(failure), "ledger": dict(failure.cost)}
-            return Command(update=update, goto=composer)
+        if isinstance(failure, ending) and error.node not in (composer, last):
+            goto = composer
+            if state.get("stop") == str(failure):  # handled before: it recurs behind `composer`
+                goto = END if state.get("answer") else last or END
+            return Command(update={"stop": str(failure), "ledger": dict(failure.cost)}, goto=goto)
         if isinstance(failure, BaseException):
             raised = copy(failure)  # LangGraph ignores the object that it passed to the handler
             if isinstance(raised, CiteproofError):  # the only way for costs to reach an outer graph

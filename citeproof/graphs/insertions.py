@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from langgraph.graph import StateGraph
@@ -32,6 +32,15 @@ class Seams:
             self._inserted[seam] = name if names[name] == 1 else f"{name}_{names[name]}"
             graph.add_node(self._inserted[seam], node)
         self._unused = set(self._inserted)
+
+    def refuse(self, names: Iterable[str]) -> None:
+        """Raise a `SettingsError` if an inserted node has one of these names."""
+        for name in set(self._inserted.values()).intersection(names):
+            raise SettingsError(
+                f"No node named {name} can be inserted",
+                why="the graph has a node of this name",
+                fix="Give the class or function of yours another name.",
+            )
 
     def share(self, source: str, other: str, targets: Sequence[str]) -> None:
         """Let nodes inserted between a source and its targets also follow another source."""

@@ -138,7 +138,7 @@ def build_r2_mga(tools: Toolbox, **options: Unpack[R2MGAOptions]) -> Graph:
             "planner": Planner(tools.llm_for("planner")),
             "refiner": Refiner(tools.llm_for("refiner")),
             "claims_verifier": ClaimsVerifier(tools.entailment),
-            "case_recorder": CaseRecorder(bank),
+            "case_recorder": CaseRecorder(bank, answerability=tools.answerability),
         }
     )
 

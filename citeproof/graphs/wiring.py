@@ -87,7 +87,8 @@ class MethodBuilder:
             state, context_schema=self.schema, input_schema=question, output_schema=result
         )
         if end:
-            self.graph.set_node_defaults(error_handler=finish_at(end, self.schema))
+            last = "" if end == END else COMPOSER
+            self.graph.set_node_defaults(error_handler=finish_at(end, self.schema, last=last))
         self.tools, self._question = tools, question
         self._name, self._checkpointer = options.get("name", method), options.get("checkpointer")
         self._seams = Seams(self.graph, options.get("insert_after") or {})
@@ -99,7 +100,12 @@ class MethodBuilder:
         self.add_edges(COMPOSER, END)
 
     def add_nodes(self, nodes: Mapping[str, Any]) -> None:
-        """Add citeproof nodes or graphs by name."""
+        """Add citeproof nodes or graphs by name.
+
+        Raises:
+            SettingsError: A node of the caller's has one of these names.
+        """
+        self._seams.refuse(nodes)
         for name, node in nodes.items():
             changed: dict[str, Any] = {"parameters": self.schema}
             if isinstance(node, LLMNode):

@@ -18,7 +18,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from citeproof.cases import Case, Entry, ImportReport, Snippet, check_namespace
-from citeproof.errors import InputError, SettingsError
+from citeproof.errors import InputError, ModelError, SettingsError, StoreError
 from citeproof.memory.opening import open_store
 from citeproof.memory.store import Store
 from citeproof.runtime.background import in_thread
@@ -28,8 +28,10 @@ from citeproof.tools.retrieval.case_vectors import KINDS, CaseEncoder, Kind, Par
 from citeproof.tools.retrieval.embeddings import embedder_name
 from citeproof.types import Passage
 
-__all__ = ["KINDS", "Bank", "Case", "Entry", "ImportReport", "Kind", "Snippet"]
+__all__ = ["KINDS", "UNUSABLE", "Bank", "Case", "Entry", "ImportReport", "Kind", "Snippet"]
 
+UNUSABLE = (ModelError, SettingsError, StoreError)
+"""What the methods of a bank raise if it cannot be used; a run then goes on without it."""
 _CHUNK = 64
 """Cases per batch of an import."""
 
@@ -234,15 +236,20 @@ class Bank:
         new = {entry.topic: entry for entry in sorted(entries, key=lambda entry: entry.created)}
         with self._store.reading("adding a case", name) as (held,):
             rivals = held.get(where={"topic": {"$in": list(new)}})["metadatas"] if held else []
+        there = {rival["case"] for rival in rivals}
         for rival in rivals:
-            if entry := new.get(rival["topic"]):
-                newer = not latest and rival["created"] > entry.created.timestamp()
-                if newer or rival["case"] == entry.key:
-                    del new[entry.topic]
-        if not new:
+            entry = new.get(rival["topic"])
+            if latest or entry is None or rival["case"] == entry.key:
+                continue
+            if rival["created"] > entry.created.timestamp():
+                del new[entry.topic]
+        keys = {entry.key for entry in new.values()}
+        added = [entry for entry in new.values() if entry.key not in there]
+        # After an interrupted call, a case may be there beside the one that it replaces.
+        if not added and all(one["case"] in keys for one in rivals if one["topic"] in new):
             return 0
-        vectors = self._open_encoder().vectors([_parts(entry.case) for entry in new.values()])
-        rows = {f"{entry.key}-{kind}": (entry, kind) for entry in new.values() for kind in KINDS}
+        vectors = self._open_encoder().vectors([_parts(entry.case) for entry in added])
+        rows = {f"{entry.key}-{kind}": (entry, kind) for entry in added for kind in KINDS}
         with self._store.writing("adding a case", {name: self._embedder}) as (made,):
             self._store.write(
                 made,
@@ -252,9 +259,9 @@ class Bank:
                 metadatas=[_metadata(*row) for row in rows.values()],
                 embeddings=[some[kind] for some in vectors for kind in KINDS],
             )
-            about = made.get(where={"topic": {"$in": list(new)}}, include=[])["ids"]
-            self._store.write(made, "delete", list(set(about) - set(rows)))
-        return len(new)
+            older = {"$and": [{"topic": {"$in": list(new)}}, {"case": {"$nin": list(keys)}}]}
+            self._store.write(made, "delete", made.get(where=older, include=[])["ids"])
+        return len(added)
 
     def _entries(self, where: dict[str, Any] | None) -> list[Entry]:
         with self._read() as (held,):

@@ -226,7 +226,14 @@ class ReadOnlyStore(FolderStore):
         super().__init__(copied, fix)
         self._where = f"in {path}"
 
+    def writing(self, task: str, embedders: Mapping[str, str]) -> NoReturn:
+        """Raise a `StoreError`."""
+        self._refuse()
+
     def _take_turn(self, task: str, name: str) -> NoReturn:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
         raise StoreError(
             f"The Chroma store {self._where} cannot be changed",
             why="it is read-only",

@@ -183,8 +183,8 @@ class Index:
             progress: Called with each step.
 
         Raises:
-            InputError: A text is empty or has the id of a file or page, or the vectors don't fit
-                the passages or the embedding model.
+            InputError: A text is empty or has the id of a file or page, a passage has the id of one
+                of another document, or the vectors don't fit the passages or the embedding model.
         """
         passages = [one for one in texts if isinstance(one, Passage)]
         if vectors is not None or passages:
@@ -193,10 +193,11 @@ class Index:
             if vectors is None:
                 embeddings = self._need_embeddings()
                 vectors = np.asarray(embed_texts(embeddings, list(map(searchable, passages))))
-            self.add_import(to_import(passages, vectors, name), progress=progress)
+            report = self.add_import(to_import(passages, vectors, name), progress=progress)
+            _refuse_errors(report)
             return [passage.id for passage in passages]
         sources = text_sources([one for one in texts if not isinstance(one, Passage)], ids)
-        self.add_sources(sources, progress=progress)
+        _refuse_errors(self.add_sources(sources, progress=progress))
         return [source.name for source in sources]
 
     def add_sources(
@@ -330,3 +331,9 @@ class Index:
                 fix="Set `embedding.model` to the model that they are from.",
             )
         return self.embeddings
+
+
+def _refuse_errors(report: IndexReport) -> None:
+    """Raise an `InputError` for the first document that could not be indexed."""
+    for _, why in report.errors:
+        raise InputError(why)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from citeproof.memory.folder_store import FolderStore, ReadOnlyStore
 from citeproof.memory.store import Store, chroma_settings, store_errors
+from citeproof.paths import is_folder
 from citeproof.settings import ChromaSettings
 
 StoreName = Literal["index", "bank", "evidence"]
@@ -47,7 +48,7 @@ def open_store(settings: ChromaSettings, name: StoreName) -> Store:
             host, port, words = "127.0.0.1", serve_folder(folder), folder / "words"
     if host is None:
         path = settings.path.absolute() / name
-        is_writable = not path.is_dir() or os.access(path, os.W_OK)
+        is_writable = not is_folder(path) or os.access(path, os.W_OK)
         return FolderStore(path, fix) if is_writable else ReadOnlyStore(path, fix)
     from platformdirs import user_cache_path
 

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.documents import Document
+from pydantic import TypeAdapter, ValidationError
 
 from citeproof.errors import InputError
 from citeproof.text import whole
-from citeproof.types import Passage
+from citeproof.types import Box, Passage
+
+_BOXES = TypeAdapter(tuple[Box, ...])
 
 
 def as_passage(value: Passage | Document) -> Passage:
@@ -48,9 +51,19 @@ def to_passage(document: Document) -> Passage:
         title=str(data.get("title") or ""),
         source=source,
         page=page or None,
+        location=str(data.get("location") or ""),
+        boxes=_boxes(data.get("boxes")),
         start=start,
         end=start + len(text),
     )
+
+
+def _boxes(value: object) -> tuple[Box, ...]:
+    """Return the boxes of a passage that has become a document; none for anything else."""
+    try:
+        return _BOXES.validate_python(value)
+    except ValidationError:
+        return ()
 
 
 def _number(value: object) -> int | None:

@@ -8,7 +8,7 @@ import pytest
 
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.answerability_verifier import UNSURE
-from citeproof.errors import StoreError, VerifierOutageError
+from citeproof.errors import BudgetExceededError, StoreError, VerifierOutageError
 from citeproof.runtime.events import AnswerReady, ClaimAccepted, ClaimRejected
 from citeproof.testing import TableEntailment
 from citeproof.types import Answer, Citation, Claim
@@ -328,13 +328,18 @@ async def test_a_contradicted_claim_is_flagged_and_shows_by_what() -> None:
     assert answer.claims[0].against == AGAINST
 
 
-async def test_the_nearest_sentences_are_found_by_their_words_if_the_model_is_gone() -> None:
+@pytest.mark.parametrize("kind", [BudgetExceededError, VerifierOutageError])
+async def test_an_answer_is_composed_if_the_model_is_gone(kind: type[Exception]) -> None:
     def gone(premise: str, hypothesis: str) -> NoReturn:
-        raise VerifierOutageError("The entailment server does not answer")
+        raise kind("The entailment server does not answer")
 
-    update, [told] = await noted(AnswerComposer(answerability=TableEntailment(gone))(state()))
+    node = AnswerComposer(answerability=TableEntailment(gone))
+    update, [told] = await noted(node(state()))
     assert "found by their words alone: The entailment server does not answer" in told
     assert [near.passage for near in update["answer"].nearest] == [A, B]
+    update, [told] = await noted(node(state(claims=[proved(LIT, 2)])))
+    assert "was not checked: The entailment server does not answer" in told
+    assert update["answer"].status == "answered"
 
 
 @pytest.mark.parametrize(

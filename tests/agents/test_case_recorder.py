@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -10,9 +10,10 @@ from citeproof import Answer, Claim
 from citeproof.agents import case_recorder
 from citeproof.agents.assessor import read_assessment
 from citeproof.agents.case_recorder import CaseRecorder
-from citeproof.errors import ModelError, StoreError
-from citeproof.memory.bank import Bank
+from citeproof.errors import BudgetExceededError, VerifierOutageError
+from citeproof.memory.bank import UNUSABLE, Bank
 from citeproof.state import Reflection
+from citeproof.testing import TableEntailment
 from tests.agents.one_node import noted
 from tests.agents.states import BUILT, FAULTY, LIT, A, B, claim, judged, reflecting
 
@@ -107,7 +108,7 @@ async def test_nothing_is_kept_read_only_or_without_feedback(bank: Bank) -> None
     assert await bank.count() == 0
 
 
-@pytest.mark.parametrize("error", [StoreError("The disk is full"), ModelError("The disk is full")])
+@pytest.mark.parametrize("error", [kind("The disk is full") for kind in UNUSABLE])
 async def test_a_bank_that_fails_costs_the_case_not_the_answer(
     bank: Bank, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -118,6 +119,40 @@ async def test_a_bank_that_fails_costs_the_case_not_the_answer(
     update, notes = await noted(CaseRecorder(bank)(finished(*PROVED)))
     assert update == {"case_id": ""}
     assert notes == ["the case was not kept in the memory bank: The disk is full."]
+
+
+@pytest.mark.parametrize(
+    ("question", "knobs", "kept"),
+    [
+        ("Who built the tower?", {}, True),
+        ("Who built the tower, and when was it lit?", {}, True),
+        ("Who built the tower, and who kept the light?", {}, False),
+        ("Who kept the light?", {}, False),
+        ("Who kept the light?", {"check_answer": False}, True),
+        ("Who kept the light?", {"answerability": None}, True),
+    ],
+)
+async def test_an_answer_that_misses_a_part_of_the_question_is_not_kept(
+    bank: Bank, question: str, knobs: dict[str, Any], kept: bool
+) -> None:
+    model = TableEntailment(lambda _, asked: 0.1 if "kept" in asked else 0.9)
+    node = CaseRecorder(bank, **{"answerability": model, **knobs})
+    update = await node(finished(*PROVED, question=question))
+    assert bool(update.get("case_id")) is kept
+
+
+@pytest.mark.parametrize("kind", [BudgetExceededError, VerifierOutageError])
+async def test_an_answer_that_could_not_be_checked_is_not_kept(
+    bank: Bank, kind: type[Exception]
+) -> None:
+    def gone(*_: str) -> NoReturn:
+        raise kind("Gone")
+
+    node = CaseRecorder(bank, answerability=TableEntailment(gone))
+    assert await noted(node(finished(*PROVED))) == (
+        {},
+        ["the case was not kept in the memory bank: Gone."],
+    )
 
 
 # The answer of another graph

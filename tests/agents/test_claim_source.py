@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typing_extensions import TypedDict
 
-from citeproof import Answer, Usage
+from citeproof import Answer, QuotedPassage, Usage
 from citeproof.agents.claim_source import ClaimSource, DraftReader
 from citeproof.errors import InputError
 from citeproof.state import Draft, GivenState, ProvedState, total_usage
@@ -84,6 +84,17 @@ async def test_the_answers_claims_are_given_and_its_passages_the_memory() -> Non
         "stop": "",
     }
     assert notes == ["one"]
+
+
+async def test_the_nearest_passages_of_a_draft_without_claims_are_the_memory() -> None:
+    nearest = [QuotedPassage(passage=one) for one in (B, A)]
+    draft = answer(status="not_found", claims=(), passages=(), nearest=nearest, reason="Spent.")
+    assert await DraftReader()({"answer": draft}) == {
+        "passages": [B, A],
+        "long_term": ["b", "a"],
+        "given": [],
+        "stop": "Spent.",
+    }
 
 
 @pytest.mark.parametrize("given", [{}, {"answer": None}, {"answer": "Ann Lee"}])

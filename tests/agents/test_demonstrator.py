@@ -9,8 +9,7 @@ import pytest
 
 from citeproof import Passage
 from citeproof.agents.demonstrator import FIRST, PART, QUOTED, WHY, Demonstrator, demonstration
-from citeproof.errors import StoreError
-from citeproof.memory.bank import Bank, Case, Kind
+from citeproof.memory.bank import UNUSABLE, Bank, Case, Kind
 from citeproof.testing import ScriptedChatModel
 from tests.agents.one_node import asking, noted
 from tests.agents.states import FAULTY, A, B, reflecting
@@ -260,15 +259,21 @@ async def test_a_rationale_that_is_not_kept_is_written_again(
     assert len(model.calls) == 2
 
 
+@pytest.mark.parametrize("kind", UNUSABLE)
 @pytest.mark.parametrize(
     ("method", "question", "why"),
     [("best", "Marl Street", "The question asks"), ("keep_rationale", "old tower", "Because.")],
 )
 async def test_a_bank_that_fails_costs_its_part_not_the_answer(
-    bank: Bank, monkeypatch: pytest.MonkeyPatch, method: str, question: str, why: str
+    bank: Bank,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    question: str,
+    why: str,
+    kind: type[Exception],
 ) -> None:
     async def fail(*_: Any, **__: Any) -> None:
-        raise StoreError("The disk is full")
+        raise kind("The disk is full")
 
     await bank.add(TOWER)
     monkeypatch.setattr(Bank, method, fail)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from citeproof.agents.retrieval_stage import RetrievalStage
+from citeproof.errors import InputError
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.runtime.events import AnswerReady, PassagesRetrieved
 from citeproof.settings import BudgetSettings
@@ -73,6 +75,27 @@ async def test_the_search_counts_what_was_spent_before_it() -> None:
     left = await composed(stage, ledger=before, budget=BudgetSettings(calls=3))
     assert left["retrieval"].reason == "The budget of 3 calls is spent."
     assert left["ledger"]["earlier:1"] == before["earlier:1"]
+    assert total_usage(left["ledger"]).llm_calls == 3
+
+
+@pytest.mark.parametrize("lost", [False, True])
+async def test_seconds_of_the_search_count_once(lost: bool) -> None:
+    script = Script(retrieval_verifier=["No" if lost else "Yes"])
+    script.models["retrieval_verifier"].delay = 0.2
+    stage, began = retrieval_stage(script, k=2), time.perf_counter()
+    try:
+        ledger = (await composed(stage))["ledger"]
+    except InputError as error:  # the selector has no reply
+        assert lost
+        ledger = dict(error.cost)
+    assert 0.2 < total_usage(ledger).seconds <= time.perf_counter() - began
+
+
+async def test_a_budget_of_the_tools_does_not_limit_a_flow_that_has_another() -> None:
+    script = Script(retrieval_verifier=["No", "Yes"], document_selector=[{"numbers": [3, 1]}])
+    search = build_llatrieval(script.toolbox(budget=BudgetSettings(calls=1)))
+    left = await composed(RetrievalStage(search, k=2), budget=BudgetSettings(calls=9))
+    assert left["retrieval"].verified
     assert total_usage(left["ledger"]).llm_calls == 3
 
 

@@ -164,6 +164,16 @@ async def test_a_proved_answer_demonstrates_how_the_next_question_is_answered(ba
     assert "Why two." in script.calls("assessor")[0].prompt
 
 
+async def test_a_proved_answer_to_another_question_is_no_case(bank: Bank) -> None:
+    found = {"": [Passage(id="p", title="Tower", text=f"{BUILT} It was lit in 1871.")]}
+    model = TableEntailment(lambda text, _: 0.82 if "1871" in text else 0.05)
+    script = Script(bank=bank, passages=found)
+    graph = build_composed(script.toolbox(answerability=model))
+    result: Any = await graph.ainvoke({"question": "When was the tower lit?"})
+    assert (result["answer"].status, result["case_id"]) == ("not_found", "")
+    assert await bank.count() == 0
+
+
 # Proof and refinement
 
 

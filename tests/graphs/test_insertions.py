@@ -9,10 +9,11 @@ import pytest
 from langchain_core.documents import Document
 from langgraph.types import Command
 
-from citeproof import Answer, Toolbox, build_vtg
+from citeproof import Answer, Toolbox, build_composed, build_vtg
 from citeproof.agents.base import Node
-from citeproof.errors import InputError, SettingsError
+from citeproof.errors import BudgetExceededError, InputError, SettingsError
 from citeproof.state import DraftState
+from tests.graphs import composed_scripts
 from tests.graphs.scripts import BUILT, A, B, Script
 
 ASKED: Any = {"question": "Who built the tower?"}
@@ -42,6 +43,15 @@ def test_a_place_that_is_not_there_is_told_with_those_that_are(tools: Toolbox, s
     ) as e:
         build_vtg(tools, insert_after={seam: lambda _: {}})
     assert "lambda" not in str(e.value)
+
+
+@pytest.mark.parametrize("name", ["quoter", "question_reader", "answer_composer"])
+def test_a_node_with_a_name_of_the_graphs_is_refused(tools: Toolbox, name: str) -> None:
+    def look(_: DraftState) -> None: ...
+
+    look.__name__ = name
+    with pytest.raises(SettingsError, match=f"No node named {name} can be inserted"):
+        build_vtg(tools, insert_after={"claim_acceptor": look})
 
 
 @dataclass(frozen=True)
@@ -85,3 +95,24 @@ def test_what_is_no_passage_is_told(tools: Toolbox) -> None:
         graph = build_vtg(tools, insert_after={"retriever": lambda _, v=wrong: {"passages": v}})
         with pytest.raises(InputError, match="A (str|tuple) is not a passage"):
             graph.invoke(ASKED)
+
+
+def refuse(_: Any) -> None:
+    raise BudgetExceededError("The budget of 3 calls is spent")
+
+
+@pytest.mark.parametrize(
+    ("build", "seam"),
+    [
+        (build_vtg, "answer_composer"),
+        (build_composed, "refinement_selector"),
+        (build_composed, "case_recorder"),
+        (build_composed, "answer_composer"),
+    ],
+)
+def test_a_node_that_spends_the_rest_behind_the_proof_ends_the_run(build: Any, seam: str) -> None:
+    script = composed_scripts.Script()
+    graph = build(script.toolbox(), insert_after={seam: refuse})
+    answer = graph.invoke(ASKED, {"recursion_limit": 40})["answer"]
+    assert (answer.text, answer.status) == ("Ann Lee built the tower [1].", "partial")
+    assert answer.reason == "The budget of 3 calls is spent."

@@ -177,6 +177,30 @@ async def test_the_same_question_over_the_same_passages_replaces_the_older_case(
     assert await bank.count() == 2
 
 
+@pytest.mark.parametrize("how", ["add", "import"])
+async def test_a_case_that_should_have_been_replaced_is_replaced_when_it_is_tried_again(
+    bank: Bank, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    await bank.add(case("tide"))
+    newer, write = case("tide", final="Newer [1]."), bank._store.write
+
+    def cut_off(held: Any, act: Any, ids: Any, **columns: Any) -> None:
+        if act == "delete":
+            raise StoreError("The server is gone")
+        write(held, act, ids, **columns)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bank._store, "write", cut_off)
+        with pytest.raises(StoreError, match="gone"):
+            await bank.add(newer)
+    [_, entry] = await bank.cases()
+    if how == "add":
+        await bank.add(newer)
+    else:
+        assert await bank.import_([entry]) == ImportReport(skipped=1)
+    assert await bank.cases() == [entry]
+
+
 async def test_the_same_case_again_changes_nothing(bank: Bank) -> None:
     key = await bank.add(case("tide"))
     await bank.keep_rationale(f"{key}-generation", "Reasons.")

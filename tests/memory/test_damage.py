@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from citeproof.errors import StoreError
+from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.folder_store import ReadOnlyStore
 from citeproof.memory.opening import open_store
 from citeproof.settings import ChromaSettings
+from citeproof.testing import passage
 from tests.memory.conftest import Opener
 from tests.memory.fakes import search
 
@@ -128,7 +130,7 @@ def test_a_disk_that_is_nearly_full_explains_what_chroma_does_not(
         count(opened)
 
 
-def test_a_store_that_may_only_be_read_can_be_searched(
+async def test_a_store_that_may_only_be_read_can_be_searched(
     store: Path, documents: Path, monkeypatch: pytest.MonkeyPatch, opened: Opener
 ) -> None:
     """As on a read-only disk; the owner of a folder may write it whatever its mode says."""
@@ -139,7 +141,10 @@ def test_a_store_that_may_only_be_read_can_be_searched(
     )
     made = open_store(ChromaSettings(path=store), "index")
     assert isinstance(made, ReadOnlyStore)
-    made.close()
+    with closing(EvidenceLog(made, "evidence", None)) as log:
+        with pytest.raises(StoreError, match=r"cannot be changed: it is read-only"):
+            await log.record("Q?", "A.", [passage("a")], "supported", "vtg")
+        assert await log.recent() == []
     with closing(opened()) as index:
         assert index.count() == 2
         assert len(search(index, "noon sheep", 2, "bm25")) == 2

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from citeproof.errors import MissingExtraError, ModelError, SettingsError, StoreError
+from citeproof.errors import InputError, MissingExtraError, ModelError, SettingsError, StoreError
 from citeproof.memory import ingest
 from citeproof.memory.index import Index, IndexReport, Step
 from citeproof.settings import Settings
+from citeproof.testing import passage
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from tests.memory.conftest import Opener
 from tests.memory.fakes import WordEmbeddings, search
@@ -160,6 +161,14 @@ def test_ids_of_jsonl_belong_to_one_file(filled: Index, documents: Path) -> None
     assert len(filled.get(["a", "b", "c"])) == 3
 
 
+def test_what_is_added_in_vain_is_told(filled: Index) -> None:
+    x, y, z = (passage(f"Sheep {name}.", id=name) for name in "xyz")
+    filled.add([x, y], name="one")
+    with pytest.raises(InputError, match="'x' is already that of a passage of one"):
+        filled.add([z, x], name="two")
+    assert filled.get(["x", "y", "z"]) == [x, y]
+
+
 @pytest.mark.parametrize("batch", [1, 500])
 @pytest.mark.parametrize(
     ("before", "after"),
@@ -218,6 +227,8 @@ def test_by_words_an_index_of_vectors_keeps_its_vectors(
     (documents / "new.txt").write_text("Rams stand on the pier.")
     with pytest.raises(StoreError, match="without its embedding model"):
         without.update([documents])
+    with pytest.raises(StoreError, match="without its embedding model.*are from words"):
+        opened(WordEmbeddings("other"), kind="bm25").update([documents])
     opened(kind="bm25").update([documents])
     assert search(filled, "rams on the pier", 1) == ["Rams stand on the pier."]
 

@@ -145,14 +145,15 @@ class Chaos:
         )
 
     def documents(self) -> list[Any]:
-        """Documents of every kind that may come with a question."""
+        """Documents of every kind that may come with a question; the last has a text."""
         kinds: list[Callable[[Passage], Any]] = [
             lambda passage: passage,
             lambda passage: f"{passage.title}. {passage.text}",
             lambda passage: {"text": passage.text, "title": passage.title},
         ]
         count = self.random.randint(1, 6)
-        return [self.random.choice(kinds)(self._passage()) for _ in range(count)]
+        given = [self.random.choice(kinds)(self._passage()) for _ in range(count)]
+        return [*given, "The tower was built in 1870."]
 
     def found(self, query: str, k: int) -> list[Passage]:
         """From none to more than k passages, with repetitions, or a failure."""

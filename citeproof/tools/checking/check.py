@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -73,6 +73,7 @@ async def check(
         raise InputError(f"{k} passages cannot be tried", fix="Try at least one.")
     if not isinstance(sources, Mapping):
         sources = {number: [passage] for number, passage in enumerate(sources, start=1)}
+    sources = _tell_apart(sources)
     everything = [passage for number in sorted(sources) for passage in sources[number]]
     said = list(_read(whole(text)))
     asked = [sentence for sentence in said if sentence.states]
@@ -115,6 +116,18 @@ async def check(
                     against.append((number, passage))
         sentences.append(_judge(sentence, tries, against, sources))
     return _report(sentences, entailment)
+
+
+def _tell_apart(sources: Mapping[int, Sequence[Passage]]) -> dict[int, list[Passage]]:
+    """Give passages with one id but other texts, such as pieces of a document, other ids."""
+    ids: defaultdict[str, dict[str, str]] = defaultdict(dict)
+
+    def rename(passage: Passage) -> Passage:
+        own = ids[passage.id]
+        new = f"{len(own) + 1}:{passage.id}" if own else passage.id
+        return passage.model_copy(update={"id": own.setdefault(passage.text, new)})
+
+    return {number: list(map(rename, sources[number])) for number in sorted(sources)}
 
 
 @dataclass(frozen=True)
