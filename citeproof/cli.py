@@ -112,6 +112,8 @@ app.add_typer(bank.app, name="bank")
 
 def main() -> None:
     """Run the command line on the arguments of this process."""
+    if sys.stdin is None:  # it was closed
+        sys.stdin = Path(os.devnull).open()  # noqa: SIM115 — for the life of the process
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show ✓ gets a question mark, not a crash.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, TypeVar
 
 from citeproof.errors import InputError
-from citeproof.paths import exists, expand, is_folder
+from citeproof.paths import exists, expand, is_file, is_folder, resolve
 from citeproof.text import problem
 
 if TYPE_CHECKING:
@@ -67,18 +67,25 @@ def refuse_place(path: Path, read: Iterable[Path] = ()) -> None:
         read: Files that the run reads, which must not be lost.
 
     Raises:
-        InputError: The path is a folder, its folder is missing or inaccessible, or the run reads
-            the file.
+        InputError: The path is no plain file, its folder is missing or inaccessible, or the run
+            reads the file.
     """
     path = expand(path)
     what = f"{path} cannot be written"
-    if is_folder(path):
-        raise InputError(what, why="it is a folder", fix="Name a file in it.")
-    if not is_folder(path.parent):
-        why = f"there is no folder {path.parent} that you can access"
+    _refuse_special(path)
+    if not is_folder(folder := resolve(path).parent):
+        why = f"there is no folder {folder} that you can access"
         raise InputError(what, why=why, fix="Create it, or name another one.")
     if is_among(path, read):
         raise InputError(what, why="what is read from it would be lost", fix="Name another file.")
+
+
+def _refuse_special(path: Path) -> None:
+    """Reject a folder, a device or a pipe, which a new file would replace."""
+    if exists(path) and not is_file(path):
+        raise InputError(
+            f"{path} cannot be written", why="it is not a plain file", fix="Name another one."
+        )
 
 
 def is_among(path: Path, files: Iterable[Path]) -> bool:
@@ -92,11 +99,15 @@ def is_among(path: Path, files: Iterable[Path]) -> bool:
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces the old one at the end of the block and leaves nothing else behind.
 
+    If the path is a link, its target is replaced.
+
     Raises:
         InputError: The file cannot be written.
     """
     path = expand(path)
-    draft = path.parent / f".{path.name}.{os.getpid()}.tmp"  # not `with_name`: "." has no name
+    _refuse_special(path)
+    target = resolve(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     with file_errors(path):
         file = draft.open("wb")
     try:
@@ -106,8 +117,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
             file.close()
             with suppress(FileNotFoundError):  # a private file stays private
-                shutil.copymode(path, draft)
-            draft.replace(path)
+                shutil.copymode(target, draft)
+            draft.replace(target)
     finally:
         for clean in (file.close, draft.unlink):  # on a full disk, `close` fails again
             with suppress(OSError):

@@ -16,6 +16,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from citeproof.errors import SettingsError
+from citeproof.paths import is_file
 
 FILE = "citeproof.toml"
 PREFIX = "CITEPROOF_"
@@ -153,7 +154,7 @@ def hide_credentials(text: str) -> str:
 
 def _file(file: Path | str | None) -> tuple[_Source, list[Any]]:
     path = Path(FILE if file is None else file)
-    if file is None and not path.is_file():
+    if file is None and not is_file(path):
         return _Source(FILE, {}), []
     try:
         return _Source(str(path), {}), [tomllib.loads(path.read_text(encoding="utf-8-sig"))]

@@ -319,6 +319,13 @@ def test_a_question_that_is_not_utf_8_is_refused(command: list[Any]) -> None:
     assert ended.returncode == (2 if command[0] == "ask" else 1)
 
 
+def test_a_closed_input_is_an_empty_one() -> None:
+    program = f"{shlex.quote(sys.executable)} -m citeproof check - <&-"
+    ended = subprocess.run(program, shell=True, capture_output=True, text=True, check=False)
+    assert ended.stderr == "The text holds no sentence. Give it words to check.\n"
+    assert ended.returncode == 2
+
+
 def test_a_full_disk_is_told_in_one_line() -> None:
     full = Path("/dev/full")
     if not full.exists():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,21 @@ def test_a_file_is_written_whole_or_not_at_all(
     with pytest.raises(InputError, match="cannot be written: No space left"):
         write_whole(target, "new")
     assert {file: file.read_text("utf-8") for file in tmp_path.iterdir()} == {target: "old ✓"}
+
+
+def test_a_link_stays_and_what_is_no_plain_file_is_refused(tmp_path: Path) -> None:
+    file, link, pipe = (tmp_path / name for name in ("there/a.html", "a.html", "pipe"))
+    file.parent.mkdir()
+    link.symlink_to(file)
+    for text in ("old", "new"):
+        refuse_place(link)
+        write_whole(link, text)
+        assert (link.is_symlink(), file.read_text()) == (True, text)
+    os.mkfifo(pipe)
+    for write in (refuse_place, lambda path: write_whole(path, "x")):
+        with pytest.raises(InputError, match="pipe cannot be written: it is not a plain file"):
+            write(pipe)
+    assert pipe.is_fifo()
 
 
 @pytest.mark.parametrize(

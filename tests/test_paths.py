@@ -42,6 +42,22 @@ def test_what_is_nobodys_home_is_a_name_like_others(folder: Path) -> None:
 LONG = "x" * 300
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["index", "--list", "--store"], 2),
+        (["bank", "stats", "--store"], 2),
+        (["bank", "export", "--store"], 2),
+        (["models", "list", "--set", "models.cache="], 0),
+    ],
+)
+def test_a_folder_that_may_not_be_looked_at_is_no_crash(arguments: list[str], code: int) -> None:
+    *others, last = arguments
+    arguments = [*others, f"{last}{LONG}"] if last.endswith("=") else [*arguments, LONG]
+    result = CliRunner().invoke(cli.app, arguments)
+    assert result.exit_code == code, result.output
+
+
 @pytest.mark.parametrize("name", [str(NOBODY), LONG])
 @pytest.mark.parametrize(
     "arguments",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -59,7 +60,8 @@ class Chat:
             except KeyboardInterrupt:
                 complain("Stopped.", self.err)
         if self.thread.kind == "passing":
-            asyncio.run(self.runs.forget(self.thread))
+            with suppress(CiteproofError):  # a server that is gone has forgotten it
+                asyncio.run(self.runs.forget(self.thread))
         return failures
 
     def _lines(self, stdin: TextIO) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -25,6 +26,9 @@ from citeproof.tools.retrieval import Retriever, from_passages
 from citeproof.tools.retrieval.both import Both
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.types import CheckReport, Passage
+
+_LONGEST = 990_000
+"""Most bytes of a text, as JSON, to send to a server, which takes requests of up to 1,000,000."""
 
 
 def prove(
@@ -62,7 +66,8 @@ def prove(
             "The citations are not checked: indexed documents have no numbers. "
             "Name documents with --docs."
         )
-    server = None if cold or documents else find_server(settings)
+    is_sent = not (cold or documents) and len(json.dumps(bare)) <= _LONGEST
+    server = find_server(settings) if is_sent else None
     if server is not None:
         from citeproof.console.runs import post
 

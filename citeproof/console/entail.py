@@ -17,7 +17,7 @@ from citeproof.console.opening import show_count
 from citeproof.console.output import write_line
 from citeproof.errors import InputError
 from citeproof.files import file_errors, is_among, whole_file
-from citeproof.paths import exists, expand
+from citeproof.paths import expand
 from citeproof.text import count
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.pairs import Agreement, Row, rows, score_rows, to_line
@@ -83,8 +83,6 @@ def open_result(out: Path | None, pairs: Path) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         return
     out = expand(out)
-    if exists(out) and not out.is_file():
-        raise InputError(f"{out} is not a plain file", fix="Name another one with --out.")
     if str(pairs) != "-" and is_among(out, [pairs]):
         why = "it would be overwritten"
         raise InputError(f"{out} is the input", why=why, fix="Name another file.")

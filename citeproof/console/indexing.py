@@ -59,6 +59,7 @@ def changes(documents: Sequence[str], store: Path, stop: object = None) -> Itera
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
+        InputError: The system cannot watch them.
     """
     import watchfiles
 
@@ -71,14 +72,20 @@ def changes(documents: Sequence[str], store: Path, stop: object = None) -> Itera
         gone = change == watchfiles.Change.deleted
         return is_of_interest(Path(name), named, store, gone=gone)
 
-    for _ in watchfiles.watch(
-        *watched,
-        watch_filter=counts,
-        step=_QUIET,
-        debounce=_LONGEST,
-        stop_event=stop,  # type: ignore[arg-type]
-    ):
-        yield
+    try:
+        for _ in watchfiles.watch(
+            *watched,
+            watch_filter=counts,
+            step=_QUIET,
+            debounce=_LONGEST,
+            stop_event=stop,  # type: ignore[arg-type]
+            recursive=any(map(is_folder, named)),
+            ignore_permission_denied=True,
+        ):
+            yield
+    except OSError as error:
+        fix = "Name fewer folders, or run it again without --watch when they have changed."
+        raise InputError("The documents cannot be watched", why=str(error), fix=fix) from error
 
 
 def is_of_interest(path: Path, named: Sequence[Path], store: Path, *, gone: bool) -> bool:

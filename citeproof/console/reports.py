@@ -16,6 +16,7 @@ from citeproof.memory.index import IndexedDocument, IndexReport
 from citeproof.models.fetch import model_folder
 from citeproof.models.manifest import EmbeddedModel
 from citeproof.models.stamps import is_stamped
+from citeproof.paths import is_folder
 from citeproof.settings import ModelSettings
 from citeproof.text import count, plain
 from citeproof.tools.documents.files import READERS
@@ -102,7 +103,7 @@ def print_models(known: Iterable[EmbeddedModel], settings: ModelSettings, consol
     for model in known:
         folder = model_folder(model, settings)
         # Hashing a copy would take a minute, so it waits until the model is first used.
-        there = "not verified yet" if folder.is_dir() else "not fetched"
+        there = "not verified yet" if is_folder(folder) else "not fetched"
         state = "ready" if is_stamped(folder, model.files) else there
         size = f"{model.size / 1e6:,.0f} MB"
         rows.append((model.name, model.role, size, model.licence, state, str(folder)))

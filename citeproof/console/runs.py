@@ -138,7 +138,7 @@ async def _client(server: Note) -> AsyncIterator[httpx.AsyncClient]:
         raise ModelError(
             f"citeproof serve at {server.address} is gone",
             why=str(error),
-            fix="Ask again, which loads the models here, or add --cold.",
+            fix="Run the command again: without a server it loads the models itself.",
         ) from error
 
 

@@ -26,7 +26,7 @@ from citeproof.settings import Settings
 _PATIENCE = 10
 """Seconds to wait for a connection to PostgreSQL."""
 _Rows = Callable[[str], Awaitable[list[tuple[Any, ...]]]]
-_OUTAGES = ("ModelOutageError", "RetrievalError")
+_OUTAGES = ("ModelOutageError", "RetrievalError", "VerifierOutageError")
 _AUTOMATIC = "run-"
 _IS_AUTOMATIC = re.compile(rf"/{_AUTOMATIC}\d{{8}}-\d{{6}}-[\da-f]{{4}}\Z")
 """Matches the generated names only: a user's own thread may be called run-1."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from citeproof.guard import LOOPBACK
+from citeproof.prompts import load_templates
 from citeproof.settings import Settings
 
 PATH = "/api/warm"
@@ -38,11 +39,14 @@ class Note(BaseModel, frozen=True):
 
 
 def fingerprint(settings: Settings) -> str:
-    """Return a hash that is equal for processes that would open the same models and store."""
+    """Return a hash that is equal for processes that would open the same models and store.
+
+    Raises:
+        PromptError: The folder of prompts or a file in it cannot be read or used.
+    """
     told = {"version": version("citeproof"), "settings": settings.model_dump()}
     if settings.prompts is not None:
-        prompts = sorted(settings.prompts.glob("*.md"))
-        told["prompts"] = {file.name: file.read_text("utf-8") for file in prompts}
+        told["prompts"] = load_templates(settings.prompts)
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=_plain).encode()).hexdigest()
 
 
@@ -119,7 +123,7 @@ def _read(file: Path) -> Note | None:
 
 
 def _lives(note: Note) -> bool | None:
-    """Return whether the server runs; None if it does not answer in time."""
+    """Return whether the server runs; None if it has no models or does not answer in time."""
     import httpx
 
     try:
@@ -130,4 +134,4 @@ def _lives(note: Note) -> bool | None:
         return False
     except (OSError, httpx.HTTPError):
         return None
-    return asked.status_code == 200
+    return None if asked.status_code == 503 else asked.status_code == 200

@@ -40,8 +40,8 @@ Mode = Literal["annotate", "revise", "refuse"]
 class CheckedAgentState(AgentState[Any]):
     """The state of an agent whose answers are checked."""
 
-    citeproof_report: NotRequired[CheckReport]
-    """The check of the last answer, as the model wrote it."""
+    citeproof_report: NotRequired[CheckReport | None]
+    """The check of the last answer, as the model wrote it; None if it wrote none."""
     citeproof_rounds: NotRequired[Annotated[int, PrivateStateAttr]]
     """How many times the current answer was sent back."""
 
@@ -116,10 +116,10 @@ class CiteproofMiddleware(AgentMiddleware[CheckedAgentState, Any, Any]):
         """Check the answer and treat it as the mode says."""
         return await self._check(state)
 
-    async def _check(self, state: CheckedAgentState) -> dict[str, Any] | None:
+    async def _check(self, state: CheckedAgentState) -> dict[str, Any]:
         messages = state["messages"]
         if (answer := final_answer(messages)) is None:
-            return None
+            return {"citeproof_report": None, "citeproof_rounds": 0}
         sources = read_sources(messages, self.documents, self.evidence)
         report = await check_answer(answer, sources, self._entailment, self._retriever)
         failed = [one for one in report.sentences if one.verdict in ("unsupported", "contradicted")]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from citeproof.errors import DocumentError
+from citeproof.paths import is_file
 from citeproof.pdfium import LOCK, Area, Displayed, open_pdf, page_annotations, spell_out
 from citeproof.types import Box
 
@@ -61,7 +62,7 @@ def render_page_image(
         DocumentError: The file is gone, cannot be read, lacks the page, or has changed.
         MissingExtraError: The extra `pdf` is not installed.
     """
-    if not path.is_file():
+    if not is_file(path):
         raise DocumentError(f"{path} cannot be shown", why="the file is not there any more")
     with open_pdf(path) as document, LOCK:
         if not 1 <= page <= len(document):

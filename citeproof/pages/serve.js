@@ -510,7 +510,8 @@
       if (own === begun && !found.turns.length) tell("No question of this conversation was answered.");
       for (const { run, asked, answer } of found.turns) {
         if (own !== begun) return;
-        await new Turn(asked).settle(run, answer.question);
+        const turn = new Turn(asked);
+        await turn.settle(run, answer.question).catch((error) => turn.fail(explain(error)));
       }
     } catch (error) {
       if (own === begun) tell(explain(error));

@@ -109,10 +109,15 @@ def _list_documents(index: Index) -> list[dict[str, Any]]:
         {
             "id": (key := document_id(name)),
             "name": plain(file_name(name)),
-            "file": f"/api/documents/{key}/file" if is_file(Path(name)) else None,
+            "file": f"/api/documents/{key}/file" if _has_file(Path(name)) else None,
         }
         for name in sorted(names, key=lambda name: file_name(name).lower())
     ]
+
+
+def _has_file(path: Path) -> bool:
+    """Whether a document is a file that exists; texts, as from stdin, have no absolute path."""
+    return path.is_absolute() and is_file(path)
 
 
 def _replace(
@@ -216,7 +221,7 @@ def document_routes(opening: Opening, folder: Path) -> APIRouter:
     async def file(key: str) -> Response:
         """Return the indexed file, with a policy that keeps its content from running."""
         path = Path(await name_of(await _index(opening), key))
-        if not is_file(path):
+        if not _has_file(path):
             raise NotFoundError("The file is no longer there")
         kind = _SHOWN.get(path.suffix.lower(), _SAVED)
         place = "attachment" if kind == _SAVED else "inline"

@@ -27,6 +27,7 @@ from citeproof.server.asking import LONGEST_CONVERSATION, Asking, Message, Quest
 from citeproof.server.errors import NotFoundError, describe
 from citeproof.server.public import base_of, with_links
 from citeproof.server.sse import EventStream, frame
+from citeproof.text import whole
 from citeproof.tools.checking.check import check
 from citeproof.tools.citations.marks import marks, strip_flags
 from citeproof.types import Answer, CheckReport, Citation, Claim, Usage
@@ -98,7 +99,8 @@ class ChatMessage(Message):
             return content or ""
         try:
             if others := {str(part["type"]) for part in content} - {"text"}:
-                raise ValueError(f"only text is read; leave out {', '.join(sorted(others))}")
+                told = whole(", ".join(sorted(others)))
+                raise ValueError(f"only text is read; leave out {told}")
             return "\n".join(part["text"] for part in content)
         except (KeyError, TypeError) as error:
             raise ValueError("each part needs a type, and the type text a text") from error

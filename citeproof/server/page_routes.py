@@ -13,7 +13,7 @@ from citeproof.server.asking import LONGEST_CLAIM, LONGEST_QUESTION
 from citeproof.server.conversations import Conversations
 from citeproof.server.errors import NotFoundError
 from citeproof.server.public import with_links
-from citeproof.server.runs import Run, Runs
+from citeproof.server.runs import MOST, Run, Runs
 from citeproof.tools.documents.files import READERS
 
 _STATIC = {"page.css": "text/css", "serve.css": "text/css"} | dict.fromkeys(
@@ -65,8 +65,8 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
 
     @router.get("/api/conversations/{name:path}", summary="A conversation")
     async def conversation(name: str) -> dict[str, Any]:
-        """Return its questions that were answered, and the answers, in order."""
-        turns = await conversations.known(name)
+        """Return its latest 100 questions that were answered, and the answers, in order."""
+        turns = (await conversations.known(name))[-MOST:]
         for turn in turns:
             runs.keep(Run(turn.run, turn.answer))
         answers = [with_links(turn.answer).model_dump(mode="json") for turn in turns]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from citeproof.console.threads import Checkpoints
@@ -59,11 +62,14 @@ def serve(
         terminated = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         held.callback(signal.signal, signal.SIGTERM, terminated)
         listener = held.enter_context(_listen(host, port))
-        asyncio.run(_try(Checkpoints.of(settings)))
+        folder = settings.chroma.path
+        if settings.chroma.in_memory:
+            folder = Path(held.enter_context(TemporaryDirectory(prefix="citeproof-")))
+        asyncio.run(_try(Checkpoints(folder, settings.checkpointer)))
         address, port = listener.getsockname()[:2]
         app = create_app(
             open_tools,
-            settings.chroma.path,
+            folder,
             checkpointer=settings.checkpointer,
             llm=settings.llm.model,
             hosts=host_names(host, names),
@@ -88,9 +94,12 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address[:2], family=family, backlog=128)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter for a name such as a..b
+        code = getattr(error, "errno", None)
+        is_port = code in (errno.EADDRINUSE, errno.EACCES)
+        another_port = "Choose another port with --port; 0 picks a free one."
         raise SettingsError(
             f"The server cannot listen on {host}, port {port}",
-            why=error.strerror or str(error),
-            fix="Choose another port with --port; 0 picks a free one.",
+            why=getattr(error, "strerror", None) or str(error),
+            fix=another_port if is_port else "Choose an address of this machine with --host.",
         ) from error

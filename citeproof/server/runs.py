@@ -16,7 +16,8 @@ from citeproof.types import Answer
 if TYPE_CHECKING:
     from citeproof.graphs.shape import Shape
 
-_MOST = 100
+MOST = 100
+"""Most runs to keep."""
 
 
 @dataclass
@@ -70,7 +71,7 @@ class Runs:
         """Keep a run, unless its id is kept already, and drop the oldest of too many."""
         self._kept.setdefault(run.id, run)
         self._kept.move_to_end(run.id)
-        if len(self._kept) > _MOST:
+        if len(self._kept) > MOST:
             self._kept.popitem(last=False)
 
     def drop(self, name: str) -> None:

@@ -8,14 +8,15 @@ from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from typing import Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from citeproof.console.runs import LocalRuns
 from citeproof.console.threads import Checkpoints, Thread
 from citeproof.console.warm import PATH
 from citeproof.graphs.registry import find_method
+from citeproof.integrations.disconnect import until_gone
 from citeproof.runtime.events import ReviewRequested
 from citeproof.server.ask_routes import Decision, check_against_index
 from citeproof.server.asking import Asking, refuse_nothing
@@ -60,9 +61,11 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
         await refuse_nothing(tools, method.parameters(**given))
         return LocalRuns(partial(method.build, tools, **wish.parameters))
 
-    @router.get("")
-    async def lives() -> dict[str, bool]:
-        return {"ready": asking.opening.state()["ready"]}
+    @router.get("", response_model=None)
+    async def lives() -> JSONResponse:
+        """Return 503 if the models could not be opened: commands then load their own."""
+        state = asking.opening.state()
+        return JSONResponse({"ready": state["ready"]}, 503 if "error" in state else 200)
 
     async def frames(wish: Wish) -> AsyncIterator[str]:
         """Yield the moments of a run when its turn comes, with the thread's state at both ends."""
@@ -114,7 +117,7 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
         return {}
 
     @router.post("/check")
-    async def check_text(body: Text) -> CheckReport:
-        return await check_against_index(asking, body.text, body.k)
+    async def check_text(body: Text, request: Request) -> CheckReport:
+        return await until_gone(request, check_against_index(asking, body.text, body.k))
 
     return router

@@ -143,6 +143,13 @@ def test_without_documents_the_index_proves() -> None:
 
 
 @pytest.mark.usefixtures("indexed")
+def test_a_text_too_long_for_a_server_is_checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citeproof.console.checking._LONGEST", 20)
+    monkeypatch.setattr("citeproof.console.checking.find_server", lambda _: pytest.fail("sent"))
+    run(["check", "-"], input=BUILT, code=0)
+
+
+@pytest.mark.usefixtures("indexed")
 def test_documents_and_the_index_prove_together() -> None:
     other = str(jsonl(Path("d.jsonl"), {"text": "Geese fly."}))
     text = f"Geese fly [1]. {BUILT} [1]"

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -16,7 +17,7 @@ from rich.console import Console
 from citeproof.console import indexing, standing
 from citeproof.console.indexing import changes, is_of_interest, show_progress
 from citeproof.console.standing import Standing, show_standing
-from citeproof.errors import StoreError
+from citeproof.errors import InputError, StoreError
 from citeproof.memory.index import Index, Step
 from citeproof.settings import ChromaSettings, RetrieverSettings
 from tests.command import run
@@ -128,6 +129,8 @@ def test_a_failure_is_told_at_the_end_and_by_the_exit_code(docs: Path) -> None:
     result = index("docs", code=1)
     assert f"✗ {docs / 'bad.pdf'} cannot be read" in result.stdout.splitlines()[-1]
     assert "added   2 documents" in result.stdout
+    far = "x" * 300  # `pathlib` raises for it, as for a folder that may not be entered
+    assert f"{far} cannot be opened" in index("docs/tides.md", far, code=1).stdout
     (docs / "bad.pdf").unlink()
     (docs / "rows.jsonl").write_text('{"text": ""}\n{"text": "A row."}\n')
     result = index("docs")
@@ -286,8 +289,16 @@ def test_a_burst_of_changes_is_one(docs: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("watchfiles.watch", watch)
     assert list(changes([str(docs / "tides.md")], docs / "store")) == [None]
     assert asked["places"] == (docs,)
+    assert not asked["recursive"], "the folder's other files are of no interest"
+    assert asked["ignore_permission_denied"]
     assert asked["step"] == 500, "milliseconds without a change"
     assert asked["debounce"] >= 10_000
+
+
+def test_what_the_system_cannot_watch_is_told(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("watchfiles.watch", Mock(side_effect=OSError("watch limit reached")))
+    with pytest.raises(InputError, match="cannot be watched: watch limit reached"):
+        list(changes([str(docs)], docs / "store"))
 
 
 @pytest.fixture

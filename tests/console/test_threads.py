@@ -12,12 +12,14 @@ import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
 
 from citeproof import Answer, Toolbox, cli
-from citeproof.errors import ModelOutageError
+from citeproof.errors import ModelOutageError, VerifierOutageError
+from citeproof.testing import TableEntailment
 from tests.command import run
 from tests.graphs.scripts import BUILT, LIT, Script
 
@@ -110,6 +112,17 @@ def test_an_outage_before_anything_is_proved_is_no_answer(outage: Script) -> Non
     assert (lost.exit_code, lost.stdout) == (2, "")
     assert "the server is gone" in lost.stderr
     assert "The run is saved: ask the same question again with --thread run-" in lost.stderr
+
+
+def test_a_verifier_that_is_lost_is_an_outage(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = TableEntailment(Mock(side_effect=VerifierOutageError("No scores")))
+    tools = script.toolbox(answerability=gone)
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: tools)
+    lost = run(["ask", QUESTION, "--method", "verbatim"], code=2)
+    assert "No scores" in lost.stderr
+    assert "with --thread run-" in lost.stderr
 
 
 def test_an_outage_may_be_an_error_as_from_python(outage: Script) -> None:

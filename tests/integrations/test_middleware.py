@@ -173,6 +173,15 @@ def test_each_question_of_a_thread_has_its_own_rounds() -> None:
     assert isinstance(result["citeproof_report"], CheckReport)
 
 
+def test_a_turn_without_an_answer_has_no_report() -> None:
+    middleware = [CiteproofMiddleware(toolbox())]
+    model = script(BUILT, "")
+    agent: Any = create_agent(model, [], middleware=middleware, checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    assert isinstance(agent.invoke(ASKED, thread)["citeproof_report"], CheckReport)
+    assert agent.invoke(ASKED, thread)["citeproof_report"] is None
+
+
 @both
 def test_a_refusal_names_the_sentences(run: Any) -> None:
     model = script(calling("search", query="x"), f"{BUILT} {BURNT}")

@@ -65,6 +65,8 @@ def test_a_file_that_is_gone_or_has_changed_is_told(tmp_path: Path) -> None:
     assert why().startswith("the PDF is broken")
     path.unlink()
     assert why() == "the file is not there any more"
+    path = tmp_path / ("x" * 300)  # `pathlib` raises for it, as for a folder not to be entered
+    assert why() == "the file is not there any more"
 
 
 def test_what_fields_and_notes_say_is_no_change(tmp_path: Path) -> None:

@@ -40,6 +40,20 @@ async def test_a_conversation_outlives_the_server(tmp_path: Path) -> None:
         assert (await http.delete("/api/conversations/light")).status_code == 404
 
 
+async def test_of_a_long_conversation_the_latest_answers_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("runs", "page_routes"):
+        monkeypatch.setattr(f"citeproof.server.{place}.MOST", 1)
+    body = {"conversation": "long", "stream": False, "method": "closedbook"}
+    async with client(tmp_path) as http:
+        for asked in (QUESTION, "And when was it lit?"):
+            assert (await http.post("/api/ask", json={**body, "question": asked})).is_success
+        [turn] = (await http.get("/api/conversations/long")).json()["turns"]
+        assert turn["asked"] == "And when was it lit?"
+        assert (await http.get(f"/runs/{turn['run']}")).is_success
+
+
 async def test_a_conversation_goes_on_with_another_method(tmp_path: Path) -> None:
     body = {"question": QUESTION, "conversation": "two", "stream": False}
     async with client(tmp_path) as http:

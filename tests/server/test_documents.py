@@ -154,6 +154,17 @@ async def test_a_document_without_a_file_may_have_a_long_name(
     assert (await listed(http))[name]["file"] is None
 
 
+async def test_the_name_of_a_text_is_no_file(
+    http: httpx.AsyncClient, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.txt").write_text("A secret.")
+    index.add([TOWER], ids=["notes.txt"])
+    own = (await listed(http))["notes.txt"]
+    assert own["file"] is None
+    assert (await http.get(f"/api/documents/{own['id']}/file")).status_code == 404
+
+
 async def test_a_name_leads_nowhere_else(http: httpx.AsyncClient, tmp_path: Path) -> None:
     files = [("files", ("../../evil.md", b"The tower is tall."))]
     response = await http.post("/api/documents", files=files, headers=UPLOAD)

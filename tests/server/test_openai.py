@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from citeproof.testing import ScriptedChatModel
 from tests.graphs.scripts import BUILT, LIT
-from tests.server.serving import ANSWER, QUESTION, reply, served, toolbox
+from tests.server.serving import ANSWER, QUESTION, client, reply, served, toolbox
 
 ASKED = [{"role": "user", "content": QUESTION}]
 TOKEN = "a-token-of-this-test"
@@ -106,6 +107,16 @@ def test_a_part_that_is_not_read_is_refused(ai: Any, part: Any, told: str) -> No
     content = [{"type": "text", "text": QUESTION}, part]
     with pytest.raises(openai.BadRequestError, match=told):
         ai.chat.completions.create(model="vtg", messages=[{"role": "user", "content": content}])
+
+
+async def test_half_a_character_is_replaced(tmp_path: Path) -> None:
+    message = {"role": "user", "content": [{"type": "\ud800"}]}
+    body = json.dumps({"model": "vtg", "messages": [message]})
+    kind = {"content-type": "application/json"}
+    async with client(tmp_path) as http:
+        told = await http.post("/v1/chat/completions", content=body, headers=kind)
+    assert told.status_code == 400
+    assert "only text is read" in told.json()["error"]["message"]
 
 
 def test_a_client_may_send_null_for_what_it_leaves_open(ai: Any) -> None:

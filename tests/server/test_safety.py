@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
+import uvicorn
 
 from citeproof.server.safety import host_names
 from citeproof.testing import ScriptedChatModel
@@ -133,6 +137,33 @@ def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
         result = run(["serve", "--port", port, "--store", str(tmp_path)])
     assert result.exit_code == 2
     assert f"The server cannot listen on 127.0.0.1, port {port}" in result.output
+
+
+@pytest.mark.parametrize(
+    "error", [UnicodeError("label too long"), OSError(errno.EADDRNOTAVAIL, "Cannot assign it")]
+)
+def test_an_address_that_is_not_of_this_machine_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", Mock(side_effect=error))
+    command = ["serve", "--host", "a..b", "--token", TOKEN, "--store", str(tmp_path)]
+    told = run(command, code=2).stderr
+    assert told.startswith("The server cannot listen on a..b, port 8080: ")
+    assert "Choose an address of this machine with --host." in told
+
+
+def test_in_memory_nothing_is_left_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left: list[list[str]] = []
+
+    def look(*_: object, **__: object) -> None:
+        left.append([path.name for path in tmp_path.rglob("threads.sqlite")])
+
+    monkeypatch.setattr(uvicorn.Server, "run", look)
+    run(["serve", "--port", "0", "--set", "chroma.in_memory=true"], code=0)
+    assert left == [["threads.sqlite"]]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_conversations_that_cannot_be_kept_are_told(tmp_path: Path) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,14 +19,18 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from rich.console import Console
 
 from citeproof import Answer, CheckReport, Passage, Toolbox, cli
-from citeproof.console.runs import RemoteRuns
+from citeproof.console.chat import Chat
+from citeproof.console.runs import RemoteRuns, post
 from citeproof.console.threads import Checkpoints, Thread
-from citeproof.console.warm import Note
-from citeproof.errors import CiteproofError
+from citeproof.console.warm import Note, find_server, fingerprint
+from citeproof.errors import CiteproofError, ModelError
 from citeproof.runtime.events import AnswerReady, ReviewRequested
-from citeproof.testing import ListRetriever
+from citeproof.settings import ChromaSettings, Settings
+from citeproof.testing import ListRetriever, TableEntailment
+from citeproof.tools.entailment import Pair
 from tests.command import run
 from tests.graphs.scripts import BUILT, LIT, Script, timeless
 from tests.server.serving import (
@@ -157,6 +163,66 @@ async def test_a_claim_is_decided_on_from_afar(tmp_path: Path, thread: str | Non
     assert isinstance(last, AnswerReady)
     assert (asked, last.answer.text) == (["Cy Fox built it."], "The tower was lit in 1871 [1].")
     assert kept.is_kept is (thread == "named")
+
+
+class _StuckEntailment(TableEntailment):
+    """Never scores; tells when it is asked, and when its caller gives up."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.asked, self.given_up = threading.Event(), threading.Event()
+
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        self.asked.set()
+        try:
+            return await asyncio.Future()
+        finally:
+            self.given_up.set()
+
+
+async def test_a_check_ends_when_its_command_goes_away(tmp_path: Path) -> None:
+    stuck = _StuckEntailment()
+    with served(tmp_path, toolbox(entailment=stuck), own="secret") as url:
+        note = Note(address=url, pid=0, host="", token="secret", settings="")
+        asking = asyncio.create_task(post(note, "check", {"text": BUILT}))
+        assert await asyncio.to_thread(stuck.asked.wait, 60)
+        asking.cancel()
+        assert await asyncio.to_thread(stuck.given_up.wait, 60)
+
+
+def test_a_server_without_models_is_of_no_use(tmp_path: Path) -> None:
+    def fail(_: Any) -> Toolbox:
+        raise ModelError("The model cannot be downloaded", why="offline")
+
+    settings = Settings(chroma=ChromaSettings(path=tmp_path))
+    with served(tmp_path, fail, own="secret") as url:
+        told = httpx.post(f"{url}/api/check", json={"text": BUILT}, timeout=60)
+        assert told.status_code == 503, "it has failed to open them"
+        own = {"pid": os.getpid(), "host": socket.gethostname(), "settings": fingerprint(settings)}
+        file = tmp_path / "serve.json"
+        file.write_text(Note(address=url, token="secret", **own).model_dump_json())
+        file.chmod(0o600)
+        assert find_server(settings) is None
+        assert file.exists()
+
+
+def test_a_chat_whose_server_ends_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def begun(*_: Any) -> tuple[None, int]:
+        return None, 0
+
+    monkeypatch.setattr(RemoteRuns, "begun", begun)
+    gone = Note(address="http://127.0.0.1:9", pid=0, host="", token="", settings="")
+    console = Console(file=(told := io.StringIO()), width=200)
+    own = Chat(RemoteRuns(gone, "vtg"), Thread("t"), console, console)
+    assert own.run(io.StringIO(QUESTION)) == 1
+    assert "Run the command again" in told.getvalue()
+
+
+def test_a_prompt_that_cannot_be_read_is_told_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "citation_generator.md").write_bytes(b"caf\xe9")
+    command = ["serve", "--port", "0", "--store", str(tmp_path / "s")]
+    told = run([*command, "--set", f"prompts={tmp_path}"], code=2).stderr
+    assert f"The prompt '{tmp_path / 'citation_generator.md'}' cannot be read" in told
 
 
 @pytest.mark.parametrize("line_end", ["\x85", "\u2028", "\u2029"])
