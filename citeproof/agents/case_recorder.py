@@ -78,6 +78,8 @@ class CaseRecorder(Node):
             adopt_cost(answer, state.get("ledger") or {})
             case = _case_of_answer(answer)
             return {"case_id": await self._add(case) if case else "", "answer": answer}
+        if current_place().drafts:
+            return {"case_id": ""}
         case = self._case_of_rounds(state, state.get("rounds", []))
         return {"case_id": await self._add(case)} if case and await self._answers(state) else {}
 

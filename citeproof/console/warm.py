@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
+from citeproof.errors import PromptError
 from citeproof.guard import LOOPBACK
 from citeproof.prompts import load_templates
 from citeproof.settings import Settings
@@ -91,7 +92,11 @@ def find_server(settings: Settings) -> Note | None:
     note = None if settings.chroma.in_memory else _read(file)
     if note is None or note.host != socket.gethostname():
         return None
-    if note.settings != fingerprint(settings):
+    try:
+        same = note.settings == fingerprint(settings)
+    except PromptError:  # told by the commands that need prompts
+        return None
+    if not same:
         return None
     lives = _lives(note)
     if lives is False:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from copy import copy
 from typing import Any
 
@@ -21,19 +22,25 @@ from citeproof.state import RunState
 __all__ = ["finish_at"]
 
 
-def finish_at(composer: str, schema: type[Parameters] = Parameters, *, last: str = "") -> Any:
+def finish_at(
+    composer: str,
+    schema: type[Parameters] = Parameters,
+    *,
+    behind: Container[str] = (),
+    last: str = "",
+) -> Any:
     """An error handler that ends a run with an answer when a node cannot continue.
 
     For `builder.set_node_defaults(error_handler=finish_at("answer_composer"))`. A spent budget
     leads to the node that composes the answer, as does an outage if the run's parameters set
-    `on_outage`. If it recurs in a node behind that one, the run ends with the answer that it has.
-    Every other error ends the run; with a checkpointer, the run can be resumed at the node that
-    failed.
+    `on_outage`. If it recurs behind that node, the run ends with the answer that it has. Every
+    other error ends the run; with a checkpointer, the run can be resumed at the node that failed.
 
     Args:
         composer: Name of the node that composes the answer, or `END`; the key `stop` of the state
             holds the reason.
         schema: The graph's parameters.
+        behind: Names of the nodes behind `composer`, which may be filled in later.
         last: Name of the node that composes the answer if `composer` only leads to it.
     """
 
@@ -44,7 +51,7 @@ def finish_at(composer: str, schema: type[Parameters] = Parameters, *, last: str
             ending = (BudgetExceededError, ModelOutageError, RetrievalError)
         if isinstance(failure, ending) and error.node not in (composer, last):
             goto = composer
-            if state.get("stop") == str(failure):  # handled before: it recurs behind `composer`
+            if error.node in behind and state.get("stop") == str(failure):  # it would recur again
                 goto = END if state.get("answer") else last or END
             return Command(update={"stop": str(failure), "ledger": dict(failure.cost)}, goto=goto)
         if isinstance(failure, BaseException):

@@ -86,9 +86,11 @@ class MethodBuilder:
         self.graph: StateGraph[Any, Any, Any, Any] = StateGraph(
             state, context_schema=self.schema, input_schema=question, output_schema=result
         )
+        self._end, self._behind = end, set[str]()
         if end:
             last = "" if end == END else COMPOSER
-            self.graph.set_node_defaults(error_handler=finish_at(end, self.schema, last=last))
+            finish = finish_at(end, self.schema, behind=self._behind, last=last)
+            self.graph.set_node_defaults(error_handler=finish)
         self.tools, self._question = tools, question
         self._name, self._checkpointer = options.get("name", method), options.get("checkpointer")
         self._seams = Seams(self.graph, options.get("insert_after") or {})
@@ -161,5 +163,18 @@ class MethodBuilder:
             SettingsError: A node is inserted after one that does not exist.
         """
         self._seams.check()
+        self._behind |= self._reach(self._end)
         graph = self.graph.compile(checkpointer=self._checkpointer, name=self._name)
         return check_runs(graph, self._question, self.schema)
+
+    def _reach(self, source: str) -> set[str]:
+        """The nodes to which a run may come from a node."""
+        found, waiting = set[str](), [source]
+        while waiting:
+            node = waiting.pop()
+            routes = self.graph.branches.get(node, {}).values()
+            after = {target for place, target in self.graph.edges if place == node}
+            after |= {target for route in routes for target in (route.ends or {}).values()}
+            waiting += after - found
+            found |= after
+        return found

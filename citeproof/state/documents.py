@@ -51,7 +51,7 @@ def to_passage(document: Document) -> Passage:
         title=str(data.get("title") or ""),
         source=source,
         page=page or None,
-        location=str(data.get("location") or ""),
+        location=whole(place) if isinstance(place := data.get("location"), str) else "",
         boxes=_boxes(data.get("boxes")),
         start=start,
         end=start + len(text),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from citeproof import Answer, Toolbox, build_composed, build_vtg
@@ -116,3 +117,15 @@ def test_a_node_that_spends_the_rest_behind_the_proof_ends_the_run(build: Any, s
     answer = graph.invoke(ASKED, {"recursion_limit": 40})["answer"]
     assert (answer.text, answer.status) == ("Ann Lee built the tower [1].", "partial")
     assert answer.reason == "The budget of 3 calls is spent."
+
+
+def test_after_a_spent_budget_changed_claims_are_composed() -> None:
+    tools = composed_scripts.Script().toolbox()
+    after: Any = {"claim_acceptor": refuse}
+    graph: Any = build_vtg(tools, insert_after=after, checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "a"}}
+    assert graph.invoke(ASKED, thread)["answer"].text == "Ann Lee built the tower [1]."
+    [claim] = graph.get_state(thread).values["claims"]
+    changed = {"claims": [claim.model_copy(update={"text": "Ann Lee made it."})]}
+    graph.update_state(thread, changed, as_node="claim_acceptor")
+    assert graph.invoke(None, thread)["answer"].text == "Ann Lee made it [1]."

@@ -160,6 +160,9 @@ def test_code_is_copied_or_missing(claim: str, missing: list[str]) -> None:
         ("See www.example.com/a_b.", "See example.com/a_b.", False),
         ("It is in /home/user/.config/x.toml.", "It is in ~/.config/x.toml.", False),
         ("Set max-length or min_\u00adlength.", "Set max_length or min_length.", False),
+        ("El museo es gratis.", "El museo —inaugurado en 1990— es gratis.", False),
+        ("Both sides win by it.", "The deal is a win-win.", False),
+        ("Tests run earlier.", "The team does shift-left testing.", False),
         ("One or more.", "One option(-s) or word -by- word.", False),
     ],
 )

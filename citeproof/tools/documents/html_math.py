@@ -7,13 +7,14 @@ from typing import Any
 
 from citeproof.tools.documents.letters import raised
 
+_BLOCKS = ("p", "div", "table", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6")
 _SIMPLE = re.compile(r"\w?|\d+(?:[.,]\d+)?")
 """Matches a part of a formula that needs no brackets."""
 
 
 def write_out_formulas(page: Any) -> None:
     """Replace the tags of each formula by its TeX; without one, by text such as `(a+b)/2`."""
-    for formula in page.iter("math"):
+    for formula in [one for one in page.iter("math") if _is_whole(one)]:
         source = formula.find(".//annotation[@encoding='application/x-tex']")
         tex = formula.get("alttext") if source is None else source.text
         said = (tex or "").strip() or " ".join(_said(formula).split())
@@ -23,12 +24,20 @@ def write_out_formulas(page: Any) -> None:
             formula.getparent().attrib.pop("style", None)  # Wikipedia shows a picture instead
 
 
+def _is_whole(formula: Any) -> bool:
+    """Whether it is no part of another formula, and is closed before the text goes on."""
+    inside = next(formula.iterancestors("math"), None) is not None
+    return not inside and next(formula.iter(*_BLOCKS), None) is None
+
+
 def _said(formula: Any) -> str:
     said: dict[Any, str] = {}
     for tag in reversed([*formula.iter("*")]):  # the parts of a tag before the tag
         parts = [said[part].strip() for part in tag.iterchildren("*")]
         simple = [part if _SIMPLE.fullmatch(part) else f"({part})" for part in parts]
-        text = (tag.text or "").strip() + "".join(said[part] for part in tag.iterchildren("*"))
+        own = tag.text or ""
+        text = own if tag.tag == "mtext" else own.strip()
+        text += "".join(said[part] + (part.tail or "").strip() for part in tag.iterchildren("*"))
         if tag.tag == "mfrac" and len(parts) == 2:
             text = f" {simple[0]}/{simple[1]} "
         elif tag.tag in {"msup", "msubsup"} and len(parts) > 1:

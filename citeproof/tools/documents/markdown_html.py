@@ -20,7 +20,8 @@ _TAGS = (
 _HTML = re.compile(
     rf"(?P<escaped>{ESCAPED})|(?P<code>(?<!`)(?P<ticks>`{{1,9}}+)[^`\n]{{1,2000}}(?P=ticks))"
     r"|(?P<comment><!--)|(?P<table><table\b[^<>]*>)"
-    r"|<h(?P<level>[1-6])\b[^<>]*>(?P<name>(?s:.){0,500}?)</h(?P=level)>"
+    r"|(?m:^)[ ]{0,3}<h(?P<level>[1-6])\b[^<>]*>"
+    r"(?P<name>(?:(?!<h[1-6]\b|\n\s*\n)(?s:.)){0,500}?)</h(?P=level)>"
     r"|<sup>(?P<raised>[^<>\n]{1,9})</sup>"
     r"|(?P<struck><(?P<old>del|s|strike)>[^<>]{0,2000}</(?P=old)>|(?<![~\\])~~[^~\n]{1,2000}~~(?!~))"
     r"|(?P<entity>&(?:\#\d{1,7}|\#x[\da-f]{1,6}|[a-z]\w{1,30});)"
@@ -75,7 +76,7 @@ def _say(found: re.Match[str], markup: str) -> str:
     if found["table"] is not None:
         return _table(markup)
     if found["level"] is not None:
-        name = " ".join(unescape(_ANY.sub(" ", found["name"])).split())
+        name = " ".join(without_html(found["name"])[0].split())
         return f"\n\n{'#' * int(found['level'])} {name}\n\n" if name else ""
     if found["raised"] is not None:
         return raised(found["raised"])

@@ -9,8 +9,12 @@ _KEY = (
     "Enter|Return|Tab|Esc|Escape|Del|Delete|Insert|Backspace|Space|Home|End|PageUp|PageDown|PgUp"
     r"|PgDn|Left|Right|Up|Down|F[1-9][0-2]?|\w"
 )
-_KEYS = rf"(?i:\b(?:{_MODIFIER})(?:[+-](?:{_MODIFIER}|{_KEY}))+(?![\w-]))"
-"""A combination of keys."""
+_HYPHENATED = "Ctrl|Control|Strg|AltGr|Alt|Cmd|Command|Shift"
+_KEYS = (
+    rf"(?<![\w+-])(?:(?i:(?:{_MODIFIER})(?:\+(?:{_MODIFIER}|{_KEY}))+)"
+    rf"|(?:{_HYPHENATED})(?:-(?:{_HYPHENATED}|{_KEY}))+)(?![\w-])"
+)
+"""A combination of keys; "shift-left" is none."""
 _OPTION = r"(?<![\w-])--?[A-Za-z][\w-]*"
 _CODE = re.compile(
     r"`([^`]+)`"
@@ -29,7 +33,8 @@ _SAME = dict(
 _FOLDS = (
     (re.compile("\u00ad"), ""),
     (re.compile("[\u2010\u2011]"), "-"),
-    (re.compile(r"(?<!\S)[–—](?=[a-z]\w)"), "--"),  # an option, after a typesetter
+    # An option, after a typesetter; "the pier —a ruin— is old" has none.
+    (re.compile(r"(?<!\S)[–—](?=[a-z][\w-]*(?![^–—\n]*\w[–—]))"), "--"),
     (re.compile(r"--\[no-\](\w[\w-]*)"), r"--\1 --no-\1"),
     (re.compile(rf"(?i)(?<=\w)\s*\+\s*(?=(?:{_MODIFIER}|{_KEY})\b)"), "+"),
     (re.compile(r"(?<![\w.])www\.(?=\w)"), ""),

@@ -60,8 +60,9 @@ def _missing_numbers(premise: str, claim: str) -> list[str]:
 
 
 def _is_vague(number: Number, text: str) -> bool:
-    is_time = number.said == "second" and _BEFORE_SECOND.search(text[: number.start])
-    return number.said.lower() in _VAGUE or bool(is_time)
+    before = text[max(0, number.start - 8) : number.start]
+    is_time = number.said == "second" and _BEFORE_SECOND.search(before) is not None
+    return number.said.lower() in _VAGUE or is_time
 
 
 def _is_known(number: Number, claim: str, known: Mapping[str, set[str]]) -> bool:

@@ -25,6 +25,12 @@ _ASKS_ITSELF = re.compile(
     re.I,
 )
 """Matches "when is it served", but not "when it is served", which may be what is known or not."""
+_INDIRECT = re.compile(rf"^{_BEFORE}{_WH}\s+(?:to|I|you|he|she|it|we|they)\b", re.I)
+_DEMANDS = re.compile(
+    r"(?:also,?\s+|please\s+)*"
+    r"(?:list|name|give|explain|describe|enumerate|compare|summari[sz]e|tell|show)\b",
+    re.I,
+)
 _PRONOUN = re.compile(
     r"\b(?:he|him|his|she|hers?|it|its|they|them|theirs?|this|that|these)\b", re.I
 )
@@ -92,12 +98,15 @@ def question_parts(question: str) -> list[str]:
     >>> question_parts("Can I return it, and how?")
     ['Can I return it?', 'How can I return it?']
     """
-    asked = " ".join(question.split())
-    asked = asked[: asked.rfind("?") + 1] or asked  # without "Please answer briefly."
-    parts = [part.strip(" ,;?") for part in _AND.split(_COURTESY.sub("", asked))]
-    parts = [part for part in parts if part]
+    said = " ".join(question.split())
+    end = said.rfind("?") + 1
+    asked, tail = (said[:end], said[end:].strip()) if end else (said, "")
+    direct = _COURTESY.sub("", asked)
+    parts = [part for one in _AND.split(direct) if (part := one.strip(" ,;?"))]
     rest = next(filter(None, map(_what_is_asked, parts)), "")
-    if len(parts) < 2 or not rest or not _are_parts(parts):
+    if _DEMANDS.match(tail):  # not "Please answer briefly."
+        parts.append(tail.rstrip(". "))
+    if len(parts) < 2 or not rest or not _are_parts(parts, is_direct=direct == asked):
         return [question]
     found = [f"{part} {rest}" if _ONLY_ASKS.fullmatch(part) else part for part in parts]
     return [f"{part[:1].upper()}{part[1:]}?" for part in found]
@@ -114,12 +123,15 @@ def _what_is_asked(part: str) -> str:
     return verb[1] if verb and " " in verb[1] else rest
 
 
-def _are_parts(parts: Sequence[str]) -> bool:
-    """Whether each part asks; "Does it matter when and how it is stored" is a single question."""
-    if _ASKS.match(parts[0]):
-        return True
-    more = (_ASKS_ITSELF.match(one) or _ONLY_ASKS.fullmatch(one) for one in parts[1:])
-    return bool(_YES_OR_NO.match(parts[0])) and not _ENDS_ASKING.search(parts[0]) and all(more)
+def _are_parts(parts: Sequence[str], *, is_direct: bool) -> bool:
+    """Whether each part asks; "How do I find out when and where I can vote?" is one question."""
+    first, *more = parts
+    if is_direct and any(map(_INDIRECT.match, more)):
+        return False
+    if _ASKS.match(first):
+        return bool(_ONLY_ASKS.fullmatch(first)) or not _ENDS_ASKING.search(first)
+    own = (_ASKS_ITSELF.match(one) or _ONLY_ASKS.fullmatch(one) for one in more)
+    return bool(_YES_OR_NO.match(first)) and not _ENDS_ASKING.search(first) and all(own)
 
 
 def name_topic(parts: Sequence[str]) -> list[str]:

@@ -68,6 +68,9 @@ def test_a_page_has_title_headings_lists_and_tables() -> None:
             "(a+b)/2 10⁶√(2x)",
         ),
         (f"<math><semantics><mn>10</mn><mn>6</mn>{TEX}</semantics></math> m", "10^{6} m"),
+        ("<math>a<mo>+</mo>b</math> m", "a+b m"),
+        ("<math><math><mi>x</mi></math></math>", "x"),
+        ("<math><mtext>if </mtext><mi>x</mi><mtext> or </mtext><mi>y</mi></math>", "if x or y"),
         ("<math alttext='10^{6}'><mn>10</mn><mn>6</mn></math> m", "10^{6} m"),
         (
             f"<span class=mwe-math-mathml-a11y style='display: none'><math>{TEX}</math></span>",

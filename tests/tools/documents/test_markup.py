@@ -255,6 +255,7 @@ def test_markdown_is_read_in_linear_time(text: str, name: str) -> None:
         (r"# The snake\_case \#1", "The snake_case #1"),
         ("# The lamp {#lamp .big}", "The lamp"),
         ("<h1 align=center>\n<img src=a> The <b>lamp</b>\n</h1>", "The lamp"),
+        ("<h2>The `<b>` of <del>an</del> m<sup>2</sup></h2>", "The <b> of m²"),
     ],
 )
 def test_what_belongs_to_a_heading_of_markdown(line: str, title: str) -> None:

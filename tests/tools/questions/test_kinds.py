@@ -13,6 +13,7 @@ from citeproof.tools.questions.wording import begin_answer
         ("Can you tell me when it was built?", "It was built in 1870.", False),
         ("Could you explain why it was moved?", "The lamp was moved.", True),
         ("When I am ill what do I do?", "Call the office.", False),
+        ("When I travel by train do I pay for my dog?", "Dogs travel free.", False),
         ("How many people live there?", "Nobody lives there.", False),
     ],
 )
@@ -30,6 +31,10 @@ def test_a_name_in_any_alphabet_is_a_person(answer: str) -> None:
     [
         ("How do I cancel my order and when do I get my money back?", "To cancel your order,"),
         ("What are the account types and what do they cost?", "The account types are"),
+        (
+            "How do I find out when and where I can vote?",
+            "To find out when and where you can vote,",
+        ),
         ("How do I cancel if I'm ill?", "To cancel if you're ill,"),
         ("How do I pay if I was ill?", "To pay if you were ill,"),
         ("How do I find the tomb of Elizabeth I?", "To find the tomb of Elizabeth I,"),

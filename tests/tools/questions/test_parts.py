@@ -26,6 +26,11 @@ from citeproof.tools.questions.parts import asks_yes_or_no, name_topic, question
         ("Can you tell me who sang and who led?", "Who sang? Who led?"),
         ("Do you know when and where it is?", "When it is? Where it is?"),
         ("Is tea included, and when is it served?", "Is tea included? When is it served?"),
+        ("Can you tell me who built it and when it opened?", "Who built it? When it opened?"),
+        (
+            "When was it built? Who designed it? Also list the materials.",
+            "When was it built? Who designed it? Also list the materials?",
+        ),
         ("Can I return it, and how?", "Can I return it? How can I return it?"),
     ],
 )
@@ -46,6 +51,8 @@ def test_the_parts(question: str, parts: str) -> None:
         "Who founded Debian? Please answer briefly.",
         "What is the limit? 5 or 10?",
         "Does it matter when and how it is stored?",
+        "How do I find out when and where I can vote?",
+        "How do I choose what to pack and what to leave at home?",
         "Did he say when it was and how much it would cost?",
         "",
     ],
