@@ -9,7 +9,7 @@ from typing import Literal, NotRequired
 from citeproof.agents.answerability_verifier import UNSURE
 from citeproof.agents.base import Node
 from citeproof.agents.claim_acceptor import APPROVED
-from citeproof.errors import BudgetExceededError, ModelError, StoreError, VerifierOutageError
+from citeproof.errors import ModelError, StoreError
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.runtime.events import ClaimAccepted, ClaimRejected, emit
 from citeproof.runtime.meter import note
@@ -19,7 +19,7 @@ from citeproof.tools.citations.answer_message import answer_message
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.citations.marks import CONTRADICTED, FLAG, marks
 from citeproof.tools.entailment import Entailment
-from citeproof.tools.questions.answering import find_answered, quote_nearest
+from citeproof.tools.questions.answering import UNCHECKED, find_answered, quote_nearest
 from citeproof.tools.questions.parts import question_parts
 from citeproof.types import Answer, Citation, Claim, Passage, QuotedPassage
 
@@ -28,8 +28,6 @@ __all__ = ["AnswerComposer"]
 Status = Literal["answered", "partial", "not_found"]
 _NEAREST = 3
 """Number of passages to show if no answer was found."""
-_UNJUDGED = (BudgetExceededError, VerifierOutageError)
-"""What a model may raise that decides whether texts answer; the answer is composed without it."""
 
 
 class EndState(WritingState):
@@ -130,7 +128,7 @@ class AnswerComposer(Node):
         by_id, parts = {one.id: one for one in passages}, question_parts(state["question"])
         try:
             answered = await find_answered(self.answerability, parts, claims, by_id)
-        except _UNJUDGED as error:
+        except UNCHECKED as error:
             note(f"whether the claims answer the question was not checked: {error}")
             return None
         if all(answered.proved):
@@ -164,7 +162,7 @@ class AnswerComposer(Node):
         if self.check_answer and self.answer and not is_draft and not state["stop"]:
             try:
                 return await quote_nearest(self.answerability, state["question"], passages)
-            except _UNJUDGED as error:
+            except UNCHECKED as error:
                 note(f"the nearest sentences were found by their words alone: {error}")
         return await quote_nearest(None, state["question"], passages)
 

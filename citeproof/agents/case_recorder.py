@@ -8,14 +8,13 @@ from typing import Literal, NotRequired
 
 from citeproof.agents.base import Node
 from citeproof.agents.summarizer import in_short
-from citeproof.errors import BudgetExceededError, VerifierOutageError
 from citeproof.memory.bank import UNUSABLE, Bank, Case
 from citeproof.runtime.meter import note
 from citeproof.runtime.place import adopt_cost, current_place
 from citeproof.state import Reflection, Update, WritingState, proved_share
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.entailment import Entailment
-from citeproof.tools.questions.answering import find_answered
+from citeproof.tools.questions.answering import UNCHECKED, find_answered
 from citeproof.tools.questions.parts import question_parts
 from citeproof.types import Answer, Claim
 
@@ -130,7 +129,7 @@ class CaseRecorder(Node):
         by_id = {passage.id: passage for passage in state["passages"]}
         try:
             found = await find_answered(self.answerability, parts, self._shown(state), by_id)
-        except (BudgetExceededError, VerifierOutageError) as error:
+        except UNCHECKED as error:
             note(f"the case was not kept in the memory bank: {error}")
             return False
         return all(found.proved)

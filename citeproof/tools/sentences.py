@@ -84,6 +84,10 @@ _EDGES = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿"
 _WITHOUT_SPACES = rf"{UNSPACED}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 """Also Thai, Lao, Burmese and Khmer, whose words have several characters."""
+_LETTER = re.compile(rf"[^\W{_WITHOUT_SPACES}]")
+_GOES_BEFORE = re.compile(rf"(?:{_LETTER.pattern}|\d[.,])\Z")
+_GOES_BEHIND = re.compile(rf"{_LETTER.pattern}|[.,]\d")
+"""What stands before or behind a phrase that is a part of a longer word or number."""
 MARKS = "".join(chr(n) for n in range(0x300, 0x1E00) if unicodedata.category(chr(n))[0] == "M")
 """Marks that belong to the letter before them, such as combining accents and Hindi vowels."""
 _LETTERS = rf"(?:[^\W{UNSPACED}][{MARKS}]*)+"
@@ -142,10 +146,16 @@ def words(text: str) -> list[str]:
 
 def contains(text: str, phrase: str) -> bool:
     """Whether a text has a phrase as whole words, or at all if its script has no spaces."""
-    letter = rf"[^\W{_WITHOUT_SPACES}]"
-    before = rf"(?<!{letter})(?<!\d[.,])" if re.match(letter, phrase) else ""
-    behind = rf"(?!{letter}|[.,]\d)" if re.search(rf"{letter}\Z", phrase) else ""
-    return bool(phrase and re.search(f"{before}{re.escape(phrase)}{behind}", text))
+    begins, ends = _LETTER.match(phrase), _LETTER.match(phrase[-1:])
+    place = text.find(phrase) if phrase else -1
+    while place >= 0:
+        # No pattern is built of the phrase: compiling one takes longer than the search.
+        end = place + len(phrase)
+        is_part = begins and _GOES_BEFORE.search(text, max(0, place - 2), place)
+        if not (is_part or (ends and _GOES_BEHIND.match(text, end))):
+            return True
+        place = text.find(phrase, place + 1)
+    return False
 
 
 def starts(text: str) -> list[int]:

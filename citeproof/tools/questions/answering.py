@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from citeproof.errors import BudgetExceededError, VerifierOutageError
 from citeproof.tools.citations.marks import content, quotation, quote
 from citeproof.tools.citations.quotes import heading_above, quotes_in
 from citeproof.tools.entailment import Entailment, Pair, halfway, question_hypothesis
@@ -13,6 +14,8 @@ from citeproof.tools.questions.kinds import lacks_asked_kind
 from citeproof.tools.questions.parts import asks_yes_or_no, name_topic, question_parts
 from citeproof.types import Claim, Passage, QuotedPassage
 
+UNCHECKED = (BudgetExceededError, VerifierOutageError)
+"""What a model may raise that decides whether texts answer; an answer is composed without it."""
 _SETTLES = 0.5
 """A claim with this share of a yes-or-no question's content words settles the question. To the
 model, "The tenants pay for gas." does not answer "Is gas included in the rent?" (0.49). With its

@@ -30,14 +30,14 @@ _NO_COUNT = re.compile(
     re.IGNORECASE,
 )
 """Years, and words that are often not meant as numbers."""
-_ASKS_ITSELF = (
+_MAIN_CLAUSE = (
     r"\b(?:is|are|do|does|did|can|could|will|would|may|must|should)"
     r" (?:I|you|we|they|he|she|it|there|the|a|an|my)\b"
 )
 """Follows a condition: "When I travel by train do I pay for my dog?"."""
 _WHEN = re.compile(
     r"\s*when (?:(?:did|do|does|is|are|was|were|will|has|have|had|can|could|must|may|should)\b"
-    rf"|(?:(?!\b(?:who|what|which|where|why|how)\b|{_ASKS_ITSELF})[^,?])+\?\s*$)",
+    rf"|(?:(?!\b(?:who|what|which|where|why|how)\b|{_MAIN_CLAUSE})[^,?])+\?\s*$)",
     re.I,
 )
 _UNITS = "second minute hour day night week month year decade century time age season"
