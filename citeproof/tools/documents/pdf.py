@@ -64,7 +64,7 @@ def read_pdf(data: bytes, path: Path) -> Document:
     with open_pdf(path, data) as document:
         with LOCK:
             pages = [_read(document, number) for number in range(len(document))]
-            title = whole(document.get_metadata_value("Title")).strip()
+            title = usable_title(whole(document.get_metadata_value("Title")))
             bookmarks = read_bookmarks(document)
         tesseract = shutil.which("tesseract")
         for number, page in enumerate(pages):
@@ -76,7 +76,7 @@ def read_pdf(data: bytes, path: Path) -> Document:
     for number, lines in enumerate(texts):
         ordered = with_footnotes_last(lines, body.size)
         texts[number], columns = with_column_names(ordered, columns)
-    title = usable_title(title) or find_title(next(iter(texts), ()), body) or path.stem
+    title = title or find_title(next(iter(texts), ()), body) or path.stem
     parts = tuple(_parts(texts, title, find_headings(texts, bookmarks, body)))
     problems = tuple(_problems(pages))
     if not parts:

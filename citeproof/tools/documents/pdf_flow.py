@@ -66,11 +66,12 @@ def flow(
     sizes = [len(line.text) for line in lines]
     full = _SHORT * statistics.median(sizes) if sizes else 0
     usual = usual_gap(lines)
-    made, place = Flow(), start
+    made = Flow()
     for number, (line, following) in enumerate(zip_longest(lines, lines[1:])):
+        place = start + len(made.text)
         said, join = line.text.replace(HYPHEN, "-"), "\n"
         if following is None:
-            pass
+            join = ""
         elif not line.is_row and (begun := _broken_word(said, following.text, spelled)):
             said, join = begun, ""
         elif number in headings or number + 1 in headings:
@@ -84,7 +85,6 @@ def flow(
         if line.is_row:
             made.rows.append((place, place + len(said)))
         made.text += said + join
-        place += len(said) + len(join)
     made.text = made.text.rstrip("\n ")
     return made
 

@@ -34,6 +34,8 @@ _LETTER = re.compile(r"[^\W_]")
 _FOOTNOTE = re.compile(r"^(\d{1,3})(?=[A-Z][a-z])")
 _GAP = 1.1
 """A space this many times as wide as the line is high separates columns."""
+_SPARSE = 0.8
+"""A line that is wider than its height this many times for each letter may have such spaces."""
 _LEVEL = 0.01
 """Edges are the same within this share of the page's width."""
 _ROWS = 6
@@ -156,10 +158,14 @@ class _Reader:
 
     def _gaps(self, start: int, end: int, areas: Sequence[Area]) -> list[int]:
         """Return the offsets of the words that follow a space wide enough to separate columns."""
-        if len(areas) < 2:
+        if not areas:
             return []
-        wide = _GAP * self._tall * statistics.median(area.height for area in areas)
-        if not any(wide < after.left - before.right for before, after in pairwise(areas)):
+        height = self._tall * statistics.median(area.height for area in areas)
+        wide = _GAP * height
+        is_gapped = any(wide < after.left - before.right for before, after in pairwise(areas))
+        letters = len(self.text[start:end].strip())
+        is_sparse = len(areas) == 1 and areas[0].width > _SPARSE * height * letters
+        if not (is_gapped or is_sparse):  # calls of PDFium are slow
             return []
         found, last = [], None
         for match in _WORD.finditer(self.text, start, end):

@@ -20,6 +20,8 @@ _FAR = 2.5
 """Rows of a table stand at most this many times their height apart."""
 _WRAPPED = 0.9
 """Lines of a cell stand at most this many times their height apart."""
+_CENTRED = 0.02
+"""A name above several columns is within this share of the page's width of their middle."""
 _TOUCH = 0.002
 """Columns may overlap by this share of the page's width."""
 _VALUE = re.compile(r"\W*\d[\d.,\s]*\W*(?:[A-Za-z%°]{1,3})?")
@@ -39,8 +41,8 @@ def with_column_names(
 ) -> tuple[list[Line], Columns | None]:
     """Replace each row of a table by a line such as `North; 2020: 12 crowns; 2021: 14 crowns`.
 
-    A table is a run of rows whose cells stand below each other, with a first row that names the
-    columns: it is bold, or there are numbers below it. All else stays as it is.
+    A table is a run of rows whose cells stand below each other, with one or two first rows that
+    name the columns: they are bold, or there are numbers below them. All else stays as it is.
 
     Args:
         lines: The lines of a page.
@@ -81,7 +83,7 @@ def _table(rows: Sequence[list[Line]], place: int) -> tuple[int, list[Line], Col
         return None
     width = statistics.mode([len(row) for row in block])
     full = [row for row in block if len(row) == width]
-    if width < 2 or len(full) < _FEWEST_ROWS or len(block[0]) != width:
+    if width < 2 or len(full) < _FEWEST_ROWS:
         return None
     columns = [
         (min(cell.area.left for cell in column), max(cell.area.right for cell in column))
@@ -89,13 +91,40 @@ def _table(rows: Sequence[list[Line]], place: int) -> tuple[int, list[Line], Col
     ]
     if any(right > left + _TOUCH for (_, right), (left, _) in pairwise(columns)):
         return None
-    used, grid = _grid(block, columns)
+    top = _spanning(block[0], columns)
+    used, grid = _grid(block[len(top) :], columns)
+    used, grid = used + len(top), top + grid
+    if not top and grid and not all(grid[0][1:]):  # only the corner may be blank
+        return None
     texts = [[cell_of(" ".join(line.text for line in cell)) for cell in row] for row in grid]
     header = find_header(texts)
-    if len(grid) < _FEWEST_ROWS or not header or not _stands_out(grid, texts, len(header)):
+    if len(grid) < _FEWEST_ROWS or len(header) <= len(top):
+        return None
+    if not _stands_out(grid, texts, len(header)):
         return None
     names = column_names(header)
     return used, [_line(names, row) for row in grid[len(header) :]], Columns(names, columns)
+
+
+def _spanning(
+    row: Sequence[Line], columns: Sequence[tuple[float, float]]
+) -> list[list[list[Line]]]:
+    """Return a row of names, each above the middle of one or more columns; nothing if it is none.
+
+    Each name is the cell of its first column, and the other cells are blank.
+    """
+    first = int(row[0].area.left > columns[0][1])
+    if len(row) >= len(columns) - first:
+        return []
+    cells: list[list[Line]] = [[] for _ in columns]
+    for name in row:
+        middle = (name.area.left + name.area.right) / 2
+        off = [abs((columns[first][0] + right) / 2 - middle) for _, right in columns[first:]]
+        if not off or min(off) > _CENTRED:
+            return []
+        cells[first].append(name)
+        first += off.index(min(off)) + 1
+    return [cells] if first == len(columns) else []
 
 
 def _grid(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,8 @@ LEFT = [f"The left column says in line {n} that" for n in range(8)]
 RIGHT = [f"The right column says in line {n} that" for n in range(8)]
 
 
-def document(data: bytes, name: str = "report.pdf") -> Document:
-    return read_pdf(data, Path(name))
+def document(data: bytes) -> Document:
+    return read_pdf(data, Path("report.pdf"))
 
 
 def texts(data: bytes) -> list[str]:
@@ -76,12 +77,12 @@ def test_columns_are_read_one_after_the_other(by_row: bool) -> None:
     assert " ".join(text.split()).endswith(" ".join(LEFT + RIGHT))
 
 
-def table(*rows: tuple[str, ...], head: str = BOLD) -> str:
-    """A content stream with a table below column names."""
+def table(*rows: tuple[str, ...], head: str = BOLD, edges: Sequence[int] = (72, 222, 372)) -> str:
+    """A content stream with a table below column names; `edges` are the left ones of columns."""
     return "".join(
-        lines(text, x=72 + 150 * n, y=700 - 16 * place, font="F1" if place else head)
+        lines(text, x=edge, y=700 - 16 * place, font="F1" if place else head)
         for place, row in enumerate(rows)
-        for n, text in enumerate(row)
+        for edge, text in zip(edges, row, strict=False)
         if text
     )
 
@@ -98,6 +99,9 @@ KEEPERS = ("cook", "old keeper", "boy", "tall priest", "guest", "smith", "queen"
 CELLS = [
     (f"A key for the room of the {who}", f"The {who} has it in the upper hall") for who in KEEPERS
 ]
+SHORN = [("Vessay", "40", "12"), ("Holm", "90", "31"), ("Ailsay", "17", "20")]
+"""Isles, their sheep and their wool."""
+STATES = ["Docked: it is in the window.", "Free: it is on its own.", "Closed: it is gone."]
 TERMS = [
     "log-file name",
     "Write what happens to a file with this name, and show nothing.",
@@ -174,6 +178,15 @@ TERMS = [
         ),
         pytest.param(lines(*TERMS), "\n".join(TERMS), id="terms"),
         pytest.param(
+            lines("A lamp can be in three states:")
+            + "".join(
+                lines("-", x=90, y=699 - 16 * n, size=8) + lines(state, x=120, y=700 - 16 * n)
+                for n, state in enumerate(STATES)
+            ),
+            "\n- ".join(["A lamp can be in three states:", *STATES]),
+            id="small bullets",
+        ),
+        pytest.param(
             table(*((f"Sheep {n}", f"{n} crowns") for n in range(9)), head="F1"),
             "\n".join(f"Sheep {n} {n} crowns" for n in range(9)),
             id="rows without names",
@@ -193,6 +206,34 @@ TERMS = [
             "Option: light; Meaning: Lights the lamp when it is dark.; Default: no\n"
             "Option: horn; Meaning: Blows the horn.; Default: yes",
             id="cell of several lines",
+        ),
+        pytest.param(
+            table(("", "Sheep", "Wool"), *SHORN, head="F1"),
+            "Vessay; Sheep: 40; Wool: 12\nHolm; Sheep: 90; Wool: 31\nAilsay; Sheep: 17; Wool: 20",
+            id="blank corner",
+        ),
+        pytest.param(
+            lines("Sheep", x=272, y=716)
+            + lines("Wool", x=484, y=716)
+            + table(
+                ("", "2023", "2024", "2023", "2024"),
+                *((isle, sheep, "50", wool, "15") for isle, sheep, wool in SHORN),
+                head="F1",
+                edges=(72, 240, 310, 450, 520),
+            ),
+            "\n".join(
+                f"{isle}; Sheep 2023: {sheep}; Sheep 2024: 50; Wool 2023: {wool}; Wool 2024: 15"
+                for isle, sheep, wool in SHORN
+            ),
+            id="two rows of names",
+        ),
+        pytest.param(
+            "".join(
+                f"BT /F1 12 Tf 1 0 0 1 72 {700 - 16 * n} Tm [({') -9000 ('.join(row)})] TJ ET\n"
+                for n, row in enumerate([("Isle", "Sheep", "Wool"), *SHORN])
+            ),
+            "\n".join(f"Isle: {isle}; Sheep: {sheep}; Wool: {wool}" for isle, sheep, wool in SHORN),
+            id="rows in one piece",
         ),
     ],
 )
@@ -359,17 +400,6 @@ def test_large_and_bold_lines_are_headings() -> None:
             f"Their work\n{' '.join(TEXT)}\nTheir work All of them fish.",
         ),
         (("2 The sheep",), " ".join(TEXT)),
-    ]
-
-
-def test_small_bullets_are_no_footnotes() -> None:
-    states = ["Docked: it is in the window.", "Free: it is on its own.", "Closed: it is gone."]
-    content = lines("A lamp can be in three states:") + "".join(
-        lines("-", x=90, y=699 - 16 * n, size=8) + lines(state, x=120, y=700 - 16 * n)
-        for n, state in enumerate(states)
-    )
-    assert texts(make([Sheet(content)])) == [
-        "\n".join(["A lamp can be in three states:", *(f"- {state}" for state in states)])
     ]
 
 
