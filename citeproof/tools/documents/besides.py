@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from citeproof.text import whole
 from citeproof.tools.documents.archives import Archive
+from citeproof.tools.documents.workbook import Comment, Merged, Sheet
 
 _UNCOMPUTED = re.compile(
     rb'<c\b(?![^>]*\bt="str")[^>]*>\s*<f\b(?:[^>]*/>|[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>'
@@ -19,30 +19,18 @@ _THREAD = "[Threaded comment]"
 """Begins a notice to old versions of Excel, which the comment follows."""
 
 
-@dataclass(frozen=True)
-class Besides:
-    """What a sheet has besides the values of its cells."""
-
-    merged: tuple[tuple[int, int, int, int], ...] = ()
-    """First column, first row, last column and last row of each merged cell."""
-    uncomputed: int = 0
-    """Number of formulas without a value."""
-    comments: tuple[tuple[int, str, str], ...] = ()
-    """Row, author and cell, and text of each comment."""
-    boxes: tuple[str, ...] = ()
-    """The texts of text boxes and shapes."""
-
-
-def read_besides(archive: Archive, name: str) -> Besides:
-    """Read what a worksheet has besides values; `name` is its member of the archive."""
+def read_besides(archive: Archive, name: str, sheet: Sheet) -> None:
+    """Read into `sheet` what a worksheet has besides values; `name` is its archive member."""
     data, related = archive.read(name), archive.related(name)
-    comments = _comments(archive, related["comments"]) if "comments" in related else ()
-    boxes = _boxes(archive, related["drawing"]) if "drawing" in related else ()
-    uncomputed = sum(1 for _ in _UNCOMPUTED.finditer(data))
-    return Besides(tuple(_merged(data)), uncomputed, tuple(comments), tuple(boxes))
+    sheet.merged += _merged(data)
+    sheet.uncomputed = sum(1 for _ in _UNCOMPUTED.finditer(data))
+    if "comments" in related:
+        sheet.comments += _comments(archive, related["comments"])
+    if "drawing" in related:
+        sheet.boxes += _boxes(archive, related["drawing"])
 
 
-def _merged(data: bytes) -> Iterator[tuple[int, int, int, int]]:
+def _merged(data: bytes) -> Iterator[Merged]:
     from openpyxl.utils import range_boundaries
 
     found = data.partition(b"<mergeCells")[2].split(b'ref="')[1:_MOST_MERGED]
@@ -50,7 +38,7 @@ def _merged(data: bytes) -> Iterator[tuple[int, int, int, int]]:
     yield from (range_boundaries(one) for one in ranges if ":" in one)
 
 
-def _comments(archive: Archive, name: str) -> Iterator[tuple[int, str, str]]:
+def _comments(archive: Archive, name: str) -> Iterator[Comment]:
     root = archive.xml(name)
     authors = [author.text or "" for author in root.iter("{*}author")]
     for comment in [*root.iter("{*}comment")][:_MOST_NOTES]:
@@ -63,8 +51,7 @@ def _comments(archive: Archive, name: str) -> Iterator[tuple[int, str, str]]:
         cell = comment.get("ref", "")
         row = re.sub(r"\D", "", cell)[:7]
         if text:
-            by = f" by {author}" if author else ""
-            yield int(row or 0), f"Comment{by} on {cell}", text.removeprefix(f"{author}: ")
+            yield int(row or 0), cell, author, text.removeprefix(f"{author}: ")
 
 
 def _boxes(archive: Archive, name: str) -> Iterator[str]:

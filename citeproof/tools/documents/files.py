@@ -62,6 +62,8 @@ READERS: dict[str, Reader] = {
     ".ndjson": read_jsonl,
 }
 """File suffix → reader."""
+KNOWN_ENDINGS = f"Known endings: {', '.join(sorted(READERS))}."
+"""Advice for a file that no reader takes."""
 
 
 @dataclass
@@ -177,8 +179,7 @@ def parse(data: bytes, path: Path, settings: DocumentSettings | None = None) -> 
     """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        known = ", ".join(sorted(READERS))
-        raise unusable(path, "its format is unknown", f"Known endings: {known}.")
+        raise unusable(path, "its format is unknown", KNOWN_ENDINGS)
     if reader is read_pdf and settings is not None and settings.pdf == "docling":
         from citeproof.tools.documents.docling_pdf import read_with_docling
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from citeproof.tools.documents.base import Document, Part, outlined, unusable
 from citeproof.tools.documents.encodings import decode_html
-from citeproof.tools.documents.html_blocks import CODE, Writer
+from citeproof.tools.documents.html_blocks import Writer
+from citeproof.tools.documents.html_left_out import CODE
 from citeproof.tools.documents.html_math import write_out_formulas
 
 _TAG = re.compile(r"<[^<>]*>")

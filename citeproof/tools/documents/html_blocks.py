@@ -4,155 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from citeproof.tools.documents.base import begins_section, number
+from citeproof.tools.documents.html_left_out import HEADINGS, is_left_out, is_permalink
 from citeproof.tools.documents.letters import count_in, raised
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
 
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LINES = {"li", "tr", "dt", "dd", "option", "caption", "figcaption", "td", "th"}
 """Blocks that begin a new line; all others are also separated by a blank line."""
 _BLOCKS = {
     *("address", "article", "aside", "blockquote", "body", "center", "details", "div", "dl"),
     *("fieldset", "figure", "footer", "form", "header", "html", "main", "ol", "p", "pre"),
     *("section", "summary", "table", "tbody", "tfoot", "thead", "ul", "hr"),
-    *_HEADINGS,
+    *HEADINGS,
     *_LINES,
 }
-CODE = {"script", "style", "noscript", "template", "title"}
-"""Tags whose text is for programs, or shown elsewhere than on the page."""
-_DROPPED = {
-    *CODE,
-    *("svg", "iframe", "select"),
-    *("canvas", "object", "audio", "video"),
-    *("del", "s", "strike"),
-}
-_UNSEEN = re.compile(
-    r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden|"
-    r"text-decoration(?:-line)?\s*:[^;]*line-through|"
-    r"(?:opacity|font-size)\s*:\s*0(?:\.0+)?(?:px|pt|em|rem|%)?\s*(?:;|!|$))",
-    re.IGNORECASE,
-)
-_NAVIGATION_ROLES = {"navigation", "search", "menu", "menubar"}
-_NAVIGATION = {"navheader", "navfooter", "sphinxsidebar", "genindex-jumpbox", "skip-link"}
-"""Classes of navigation, whatever is in it."""
-_DEBUGGING = "debug DEBUG"
-"""Class and id of what the style sheet of LibreOffice's help hides."""
-_LISTS_OF_LINKS = {
-    *("toc", "contents", "toctree-wrapper", "related", "breadcrumb", "breadcrumbs", "navbar"),
-    *("sidebar-toc", "table-of-contents", "page-toc"),
-    *("list-of-tables", "list-of-figures", "list-of-examples"),
-}
-"""Classes of navigation if at least half of the words are in links: a tool that makes one page of a
-book writes whole chapters in a `toctree-wrapper`, and Doxygen the page's text in `contents`."""
-_MENU = re.compile(r"(?:^|[\s_-])(?:nav|navigation|menu|menubar)(?:$|[\s_-])", re.IGNORECASE)
-"""Matches classes of navigation if all words are in links: a restaurant has a menu too."""
-_WAYS = {"next", "prev", "previous", "up", "contents", "index", "start"}
-"""Values of a link's `rel` that lead through a manual."""
-_PERMALINKS = {"¶", "#", "§", "🔗", "\uf0c1", "[source]"}
-_WORD = re.compile(r"\w+")
+_LISTS = {"ul", "ol", "dl"}
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _COUNTS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 """Type of a list → the form of its numbers, as Word names it."""
-_FEWEST_LINKS = 3
-"""Links of a table of contents."""
-_MOST_BUTTON = 12
-"""Words of a button; a longer one is text."""
-_MOST_CONTENTS = 3
-"""Words that introduce a table of contents, with a colon; more introduce an enumeration."""
 _CELL = 1200
 """Maximum characters of a table cell; a table with a longer one lays out the page."""
-
-
-def _is_hidden(tag: Any) -> bool:
-    """Return whether the page does not show the tag."""
-    return (
-        tag.get("hidden") is not None
-        or tag.get("aria-hidden", "").lower() == "true"
-        or bool(_UNSEEN.search(tag.get("style", "")))
-    )
-
-
-def _is_navigation(tag: Any) -> bool:
-    """Return whether the tag is for navigation, such as a menu or a table of contents."""
-    if tag.tag == "nav" or tag.get("role", "").lower() in _NAVIGATION_ROLES:
-        return True
-    if tag.tag == "p" and _is_way(tag):
-        return True
-    if tag.tag not in {"div", "ul", "ol", "dl", "table", "section", "aside", "p", "header"}:
-        return False
-    said = f"{tag.get('class', '')} {tag.get('id', '')}"
-    names = {*said.lower().split()}
-    if said == _DEBUGGING or names & _NAVIGATION or _is_contents(tag):
-        return True
-    if names & _LISTS_OF_LINKS:
-        return _share_of_links(tag) >= 0.5
-    return bool(_MENU.search(said)) and _share_of_links(tag) == 1
-
-
-def _is_way(paragraph: Any) -> bool:
-    """Return whether a paragraph is "Next: …, Up: …", which its links say to be the way on."""
-    links = paragraph.findall(".//a")
-    ways = (_WAYS.intersection(link.get("rel", "").lower().split()) for link in links)
-    return bool(links) and all(ways) and _share_of_links(paragraph) >= 0.5
-
-
-def _share_of_links(block: Any) -> float:
-    """Return the share of a block's words that are in links."""
-    links = (_count(link) for link in block.iter("a") if link.get("href"))
-    return sum(links) / (_count(block) or 1)
-
-
-def _count(tag: Any) -> int:
-    return sum(len(_WORD.findall(text)) for text in tag.itertext())
-
-
-def _is_contents(block: Any) -> bool:
-    """Return whether a block consists of links to places on its own page, and is no enumeration."""
-    links = 0
-    for tag in block.iter():
-        is_link = tag.tag == "a" and tag.get("href", "").startswith("#")
-        links += is_link
-        if tag.text and tag.text.strip() and not is_link and not _is_linked(tag):
-            return False
-        if tag is not block and tag.tail and tag.tail.strip() and not _is_linked(tag):
-            return False
-    return links >= _FEWEST_LINKS and not _is_enumeration(block)
-
-
-def _is_enumeration(block: Any) -> bool:
-    """Return whether a block of links continues a sentence: "It supports these databases:".
-
-    "On this page:" introduces a table of contents.
-    """
-    if (above := block.getparent()) is not None and above.tag == "li":
-        return True  # its list has other text
-    while above is not None and block.getprevious() is None and not (above.text or "").strip():
-        block, above = above, above.getparent()
-    if (before := block.getprevious()) is None:
-        said = above.text if above is not None else ""
-    else:
-        said = before.tail if (before.tail or "").strip() else "".join(before.itertext())
-    return said.rstrip().endswith(":") and len(said.split()) > _MOST_CONTENTS
-
-
-def _is_linked(tag: Any) -> bool:
-    """Return whether a tag stands in a link to a place on its own page."""
-    return any(link.get("href", "").startswith("#") for link in tag.iterancestors("a"))
-
-
-def _is_control(tag: Any) -> bool:
-    """Return whether the tag is a button, and not a heading or a text that a click unfolds."""
-    if tag.tag != "button" or tag.getparent().tag in {*_HEADINGS, "dt", "summary"}:
-        return False
-    return _count(tag) <= _MOST_BUTTON
-
-
-def _is_permalink(tag: Any) -> bool:
-    """Return whether the tag is the mark after a heading that links to the heading or its code."""
-    return tag.tag == "a" and len(tag) < 3 and "".join(tag.itertext()).strip() in _PERMALINKS
 
 
 def _is_bold(tag: Any) -> bool:
@@ -173,7 +48,7 @@ class Writer:
 
     def __init__(self, *, with_navigation: bool = False) -> None:
         self.pieces = Pieces()
-        self._with_navigation = with_navigation
+        self._is_dropped = partial(is_left_out, with_navigation=with_navigation)
         self._starts: dict[Any, int] = {}
         """Open heading → the offset of its start."""
         self._lists: list[_List] = []
@@ -198,19 +73,10 @@ class Writer:
                     self._enter(tag)
                     self._say(tag.text)
             else:
-                if tag in dropped:
-                    dropped.discard(tag)
-                else:
+                if tag not in dropped:
                     self._leave(tag)
                 if tag is not page:
                     self._say(tag.tail)
-
-    def _is_dropped(self, tag: Any) -> bool:
-        if not isinstance(tag.tag, str) or tag.tag in _DROPPED or _is_permalink(tag):
-            return True
-        if _is_control(tag):
-            return True
-        return _is_hidden(tag) or (not self._with_navigation and _is_navigation(tag))
 
     def _say(self, text: str | None) -> None:
         if text:
@@ -223,13 +89,13 @@ class Writer:
             self.pieces.end_line("\n")
         elif name in _BLOCKS:
             self.pieces.end_line(self._gap(tag))
-        if name in _HEADINGS or (name in {"p", "div"} and not self._lists and _is_bold(tag)):
+        if name in HEADINGS or (name in {"p", "div"} and not self._lists and _is_bold(tag)):
             self._starts[tag] = self.pieces.place
         elif name == "pre":
             self._verbatim += 1
         elif name == "sup":
             self._raised += 1
-        elif name in {"ul", "ol", "dl"}:
+        elif name in _LISTS:
             self._lists.append(_List(self.pieces, tag, len(self._lists)))
         elif name == "li" and self._lists:
             self._lists[-1].item(tag)
@@ -242,27 +108,26 @@ class Writer:
         name = tag.tag
         if name in _BLOCKS:
             self.pieces.end_line(self._gap(tag))
-        if name in _HEADINGS:
+        if name in HEADINGS:
             start = self._starts.pop(tag)
             said = " ".join(self.pieces.since(start).split())
             if begins_section(said):
-                self.pieces.heading(start, _HEADINGS[name])
+                self.pieces.heading(start, HEADINGS[name])
         elif tag in self._starts:
             self.pieces.bold_line(self._starts.pop(tag))
         elif name == "pre":
             self._verbatim -= 1
         elif name == "sup":
             self._raised -= 1
-        elif name in {"ul", "ol", "dl"} and self._lists:
+        elif name in _LISTS and self._lists:
             self._lists.pop().close()
 
     def _gap(self, tag: Any) -> str:
         """Return the separator between a block and the text around it."""
         if tag.tag == "dt" and self._lists and self._lists[-1].is_defined:
             return "\n\n"
-        held = self._lists and tag.tag not in _HEADINGS and tag.tag != "table"
-        if tag.tag in {"ul", "ol", "dl"} and len(self._lists) == 1 and self._lists[0].tag is tag:
-            held = False
+        is_outermost = len(self._lists) == 1 and self._lists[0].tag is tag
+        held = self._lists and not is_outermost and tag.tag not in {*HEADINGS, "table"}
         return "\n" if held or tag.tag in _LINES else "\n\n"
 
     def _table(self, tag: Any, grid: Grid) -> None:
@@ -294,7 +159,6 @@ class _List:
         self._terms: list[tuple[int, Any]] = []
 
     def item(self, tag: Any) -> None:
-        """Begin an item."""
         self._number = number(tag.get("value", ""), self._number)
         said = count_in(_COUNTS.get(self._style, "decimal"), self._number)
         self._pieces.mark("- " if self._kind == "ul" else f"{said}. ")
@@ -309,7 +173,7 @@ class _List:
     def definition(self) -> None:
         """Begin the definition of the last terms."""
         if self._terms and not self.is_defined:
-            names = (_inline(tag, _is_permalink) for _, tag in self._terms)
+            names = (_inline(tag, is_permalink) for _, tag in self._terms)
             self._pieces.term(self._terms[0][0], ", ".join(filter(None, names)), self._depth)
             self.is_defined = True
             self.close = lambda: self._pieces.term(self._pieces.place, "", self._depth)

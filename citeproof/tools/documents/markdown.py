@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from citeproof.errors import DocumentError
 from citeproof.text import whole
 from citeproof.tools.documents.base import (
     BOLD,
@@ -140,8 +139,6 @@ def read_ipynb(data: bytes, path: Path) -> Document:
     try:
         book: Any = json.loads(decode(data, path))
         blocks = [block for cell in book["cells"] for block in _blocks(cell)]
-    except DocumentError:
-        raise
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise unusable(path, f"it is not a valid notebook ({error!r})", _FIX) from error
     return read_markdown(whole("\n\n".join(filter(str.strip, blocks))).encode(), path)

@@ -18,16 +18,8 @@ from citeproof.tools.documents.base import (
 )
 from citeproof.tools.documents.letters import count_in, raised
 from citeproof.tools.documents.pieces import Pieces
-from citeproof.tools.documents.tables import (
-    Cell,
-    Grid,
-    Row,
-    cell_of,
-    fill_merged,
-    sheet_headings,
-    table_parts,
-    write_comments,
-)
+from citeproof.tools.documents.tables import Cell, Grid, Row, cell_of
+from citeproof.tools.documents.workbook import Comment, Merged, Sheet
 
 _FIX = "Open it in LibreOffice and save it again."
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -38,6 +30,7 @@ _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _APART = {_TEXT + "note", _OFFICE + "annotation", _DRAW + "text-box"}
 """Elements inside a paragraph whose text comes after that of the paragraph."""
+_PARAGRAPHS = (_TEXT + "p", _TEXT + "h")
 _UNSAID = {_TEXT + "tracked-changes", _TEXT + "table-of-content", _OFFICE + "forms"}
 _FORMS = {
     **{"1": "decimal", "a": "lowerLetter", "A": "upperLetter"},
@@ -74,29 +67,22 @@ def read_ods(data: bytes, path: Path) -> Document:
     parts: list[Part] = []
     problems: list[str] = []
     left = _MOST_CELLS
-    for sheet in body.iter(_TABLE + "table"):
-        rows: list[Row] = []
-        merged: list[tuple[int, int, int, int]] = []
-        comments: list[tuple[int, str, str]] = []
-        place = 0
-        name = sheet.get(_TABLE + "name", "")
-        named, above = f"sheet {name}", sheet_headings(name, title)
-        for row in sheet.iter(_TABLE + "table-row"):
+    for table in body.iter(_TABLE + "table"):
+        name = table.get(_TABLE + "name", "")
+        sheet, place = Sheet(name, f"sheet {name}"), 1
+        for row in table.iter(_TABLE + "table-row"):
             repeated = _number(row, "number-rows-repeated")
-            merged += _merged(row, place + 1)
-            comments += _comments(row, place + 1)
+            sheet.merged += _merged(row, place)
+            sheet.comments += _comments(row, place)
             if values := _cells(row):
                 count = min(repeated, _MOST_REPEATED)
-                rows += (Row(place + 1 + again, values) for again in range(count))
+                sheet.rows += (Row(place + again, values) for again in range(count))
                 left -= count * len(values)
             place += repeated
             if left < 0:
-                problems.append(f"{named} was cut off: at most {_MOST_CELLS:,} cells are read")
+                problems.append(sheet.cut_off(_MOST_CELLS))
                 break
-        fill_merged(rows, merged)
-        parts += table_parts(rows, title, named, above)
-        if text := "\n".join(write_comments(comments, rows)):
-            parts.append(Part(text, 0, 0, len(text), title, above, location=named))
+        parts += sheet.parts(title)
     if not parts:
         raise unusable(path, "no cell holds a value", "Leave it out.")
     return Document(str(path), title, tuple(parts), tuple(problems))
@@ -158,8 +144,7 @@ def _number_items(body: Any, archive: Archive) -> None:
 def _title(archive: Archive) -> str:
     if "meta.xml" not in archive.names:
         return ""
-    found = next(archive.xml("meta.xml").iter(_DC + "title"), None)
-    return usable_title((found.text or "") if found is not None else "")
+    return usable_title(archive.xml("meta.xml").findtext(f".//{_DC}title", ""))
 
 
 def _write(pieces: Pieces, body: Any) -> None:
@@ -168,7 +153,7 @@ def _write(pieces: Pieces, body: Any) -> None:
     while waiting:
         element = waiting.pop()
         tag = element.tag
-        if tag in {_TEXT + "p", _TEXT + "h"}:
+        if tag in _PARAGRAPHS:
             _paragraph(pieces, element)
         elif tag == _TABLE + "table":
             _table(pieces, element)
@@ -194,7 +179,7 @@ def _paragraph(pieces: Pieces, element: Any) -> None:
 def _aside(pieces: Pieces, element: Any) -> None:
     """Add the notes, comments and text boxes of a paragraph or table."""
     for apart in element.iter(*_APART):
-        said = " ".join(filter(None, map(_say, apart.iter(_TEXT + "p", _TEXT + "h"))))
+        said = " ".join(filter(None, map(_say, apart.iter(*_PARAGRAPHS))))
         kind = {_TEXT + "note": "Footnote: ", _OFFICE + "annotation": "Comment: "}
         if said and next(apart.iterancestors(*_APART), None) is None:
             pieces.line(kind.get(apart.tag, "") + said)
@@ -202,14 +187,14 @@ def _aside(pieces: Pieces, element: Any) -> None:
 
 def _table(pieces: Pieces, table: Any) -> None:
     grid, header = Grid(), 0
-    apart = {one for each in table.iter(*_APART) for one in each.iter(_TEXT + "p", _TEXT + "h")}
+    apart = {one for each in table.iter(*_APART) for one in each.iter(*_PARAGRAPHS)}
     for row in table.iter(_TABLE + "table-row"):
         if next(row.iterancestors(_TABLE + "table")) is not table:  # its cell says it all
             continue
         grid.start_row()
         header += row.getparent().tag == _TABLE + "table-header-rows"
         for cell in row.iterchildren(_TABLE + "table-cell"):
-            own = [one for one in cell.iter(_TEXT + "p", _TEXT + "h") if one not in apart]
+            own = [one for one in cell.iter(*_PARAGRAPHS) if one not in apart]
             said = " ".join(filter(None, map(_say, own)))
             across = _number(cell, "number-columns-spanned")
             for _ in range(min(_number(cell, "number-columns-repeated"), _MOST_REPEATED)):
@@ -231,8 +216,8 @@ def _cells(row: Any) -> dict[int, Cell]:
     return values
 
 
-def _merged(row: Any, number: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the merged cells that begin in a row, as `fill_merged` takes them."""
+def _merged(row: Any, number: int) -> Iterator[Merged]:
+    """Yield the merged cells that begin in a row."""
     for column, cell in _placed(row):
         across, down = (
             min(_number(cell, f"number-{side}-spanned"), _MOST_REPEATED)
@@ -242,15 +227,12 @@ def _merged(row: Any, number: int) -> Iterator[tuple[int, int, int, int]]:
             yield column, number, column + across - 1, number + down - 1
 
 
-def _comments(row: Any, number: int) -> Iterator[tuple[int, str, str]]:
-    """Yield the comments of a row, as `write_comments` takes them."""
+def _comments(row: Any, number: int) -> Iterator[Comment]:
     for column, cell in _placed(row):
         for note in cell.iterchildren(_OFFICE + "annotation"):
             author = note.findtext(_DC + "creator", "").strip()
-            by = f" by {author}" if author else ""
-            said = " ".join(" ".join(map(_say, note.iter(_TEXT + "p"))).split())
-            if said:
-                yield number, f"Comment{by} on {_letters(column)}{number}", said
+            if said := " ".join(" ".join(map(_say, note.iter(_TEXT + "p"))).split()):
+                yield number, f"{_letters(column)}{number}", author, said
 
 
 def _placed(row: Any) -> Iterator[tuple[int, Any]]:

@@ -14,14 +14,8 @@ from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, left_out, name_places, unusable
 from citeproof.tools.documents.besides import read_besides
 from citeproof.tools.documents.number_formats import show_number
-from citeproof.tools.documents.tables import (
-    Row,
-    cell_of,
-    fill_merged,
-    sheet_headings,
-    table_parts,
-    write_comments,
-)
+from citeproof.tools.documents.tables import Row, cell_of
+from citeproof.tools.documents.workbook import Sheet
 
 _FIX = "Open it in Excel or LibreOffice and save it as .xlsx again."
 _MOST_CELLS = 1_000_000
@@ -47,57 +41,47 @@ def _workbook(data: bytes, path: Path) -> Document:
     archive = Archive(data, path, _FIX)
     parts: list[Part] = []
     problems: list[str] = []
-    empty: list[str] = []
-    wide: list[str] = []
-    left, uncomputed = _MOST_CELLS, 0
+    sheets: list[Sheet] = []
+    wide: dict[str, None] = {}
+    left = _MOST_CELLS
     try:
         book = openpyxl.load_workbook(io.BytesIO(archive.data), read_only=True, data_only=True)
-        for sheet in book.worksheets:
-            beside = read_besides(archive, sheet._worksheet_path)
-            sheet.reset_dimensions()  # the size in the file is often wrong
-            rows: list[Row] = []
-            where = f"sheet {sheet.title}"
-            if sheet.sheet_state != "visible":
-                where += " (hidden)"
-            for row in sheet.iter_rows():
+        for worksheet in book.worksheets:
+            shown = "" if worksheet.sheet_state == "visible" else " (hidden)"
+            sheet = Sheet(worksheet.title, f"sheet {worksheet.title}{shown}")
+            sheets.append(sheet)
+            read_besides(archive, worksheet._worksheet_path, sheet)
+            worksheet.reset_dimensions()  # the size in the file is often wrong
+            for row in worksheet.iter_rows():
                 left -= max(1, len(row))
                 if left < 0:
-                    told = f"at most {_MOST_CELLS:,} cells are read"
-                    problems.append(f"{where} was cut off: {told}")
+                    problems.append(sheet.cut_off(_MOST_CELLS))
                     break
+                filled = [cell for cell in row if cell.value is not None]
                 cells = {
                     cell.column: cell_of(whole(_display(cell.value, cell.number_format)))
-                    for cell in row
-                    if cell.value is not None
-                    and cell.column <= _MOST_COLUMNS
-                    and not (cell.has_style and cell.font.strike)
+                    for cell in filled
+                    if cell.column <= _MOST_COLUMNS and not (cell.has_style and cell.font.strike)
                 }
                 if any(cell.text for cell in cells.values()):
-                    number = next(cell.row for cell in row if cell.value is not None)
-                    rows.append(Row(number, cells))
-                if any(c.value is not None and c.column > _MOST_COLUMNS for c in row):
-                    wide.append(sheet.title)
-            fill_merged(rows, beside.merged)
-            uncomputed += beside.uncomputed
-            if not rows:
-                empty.append(sheet.title)
-            above = sheet_headings(sheet.title, path.stem)
-            parts += table_parts(rows, path.stem, where, above)
-            if text := "\n".join([*write_comments(beside.comments, rows), *beside.boxes]):
-                parts.append(Part(text, 0, 0, len(text), path.stem, above, location=where))
+                    sheet.rows.append(Row(filled[0].row, cells))
+                if any(cell.column > _MOST_COLUMNS for cell in filled):
+                    wide[sheet.name] = None
+            parts += sheet.parts(path.stem)
     except Exception as error:  # a damaged workbook breaks openpyxl in many ways
         raise unusable(path, f"it is not a valid workbook ({error})", _FIX) from error
+    uncomputed = sum(sheet.uncomputed for sheet in sheets)
+    if not parts and uncomputed:
+        raise unusable(path, "its formulas were never computed", "Open it in Excel and save it.")
     if not parts:
-        if not uncomputed:
-            raise unusable(path, "no cell holds a value", "Leave it out.")
-        why = "its formulas were never computed"
-        raise unusable(path, why, "Open it in Excel and save it.")
+        raise unusable(path, "no cell holds a value", "Leave it out.")
     if uncomputed:
         problems.append(
             f"formulas without a computed value ({uncomputed:,}); open it in Excel and save it"
         )
+    empty = [sheet.name for sheet in sheets if not sheet.rows]
     more = f"only the first {_MOST_COLUMNS} columns were read of sheet {{}}"
-    problems += name_places({"no values in sheet {}": empty, more: [*dict.fromkeys(wide)]})
+    problems += name_places({"no values in sheet {}": empty, more: [*wide]})
     pictures = sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names)
     problems += left_out({"pictures, charts": pictures})
     return Document(str(path), path.stem, tuple(parts), tuple(problems))

@@ -21,13 +21,6 @@ _HEADER_WORDS = 12
 _MOST_NAME = 120
 """Characters of a column's name that stand in each row; a file of a megabyte with a name of that
 length would otherwise become gigabytes."""
-_MERGED = 50_000
-"""Total cells that the merged cells of a sheet may cover; further ones are not expanded."""
-_LABEL = 60
-_UNNAMED = re.compile(
-    r"(?:sheet|tabelle|feuil|hoja|foglio|planilha|blad|ark|arkusz|лист)[ _]?\d*", re.IGNORECASE
-)
-"""Names that programs give to sheets."""
 _LOOK_AT = 20
 """Number of rows that decide whether the first one names the columns."""
 
@@ -236,46 +229,6 @@ class Row:
     number: int
     cells: dict[int, Cell]
     """By column, from 1; a merged cell stands in every column that it covers."""
-
-
-def fill_merged(rows: Iterable[Row], ranges: Iterable[tuple[int, int, int, int]]) -> None:
-    """Copy merged cells into all cells that they cover, in rows that are not blank.
-
-    A range has the first column, first row, last column and last row of a merged cell.
-    """
-    known = {row.number: row for row in rows}
-    left = _MERGED
-    for first, top, last, bottom in ranges:
-        if top not in known or first not in known[top].cells:
-            continue
-        if (left := left - (last - first + 1) * (bottom - top + 1)) < 0:
-            return
-        for number in range(top, bottom + 1):
-            if number in known:
-                merged = dict.fromkeys(range(first, last + 1), known[top].cells[first])
-                known[number].cells.update(merged)
-
-
-def write_comments(comments: Iterable[tuple[int, str, str]], rows: Iterable[Row]) -> Iterator[str]:
-    """Yield comments, each with the first cell of its row.
-
-    A comment has its row, its author and cell, and its text.
-    """
-    labels = {row.number: row.cells[min(row.cells)].text[:_LABEL] for row in rows}
-    for number, where, text in comments:
-        label = labels.get(number)
-        yield f"{where} ({label}): {text}" if label else f"{where}: {text}"
-
-
-def sheet_headings(name: str, title: str) -> tuple[str, ...]:
-    """Return a sheet's name as a heading, unless a program chose it or the title says it.
-
-    >>> sheet_headings("Berlin", "costs"), sheet_headings("Sheet1", "costs")
-    (('Berlin',), ())
-    """
-    said = " ".join(name.split())
-    is_told = _UNNAMED.fullmatch(said) or said.casefold() == title.casefold()
-    return () if is_told or not said else (said,)
 
 
 def table_parts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ _UNSAID = {
 _OFF = {"0", "false", "off"}
 _LEFT_OUT_RUNS = ("rPr/vanish", "rPr/strike", "rPr/dstrike")
 """Properties of hidden and of struck-out text."""
+_HEADING = re.compile(r"heading (\d)")
 _CONTENTS = re.compile(r"toc \d")
 _MATH = {_M + "num": " ", _M + "den": "/", _M + "sup": "^"}
 """Parts of a formula → the sign before them."""
@@ -73,6 +74,11 @@ def _say(paragraph: Any) -> str:
     return "".join(said)
 
 
+def _lines(element: Any) -> str:
+    """Return the text of the paragraphs below an element, on a line each."""
+    return "\n".join(filter(str.strip, map(_say, element.iter(W + "p"))))
+
+
 def _signs_around(element: Any) -> tuple[str, str]:
     """Return what stands before and after a part of a formula, such as the brackets of `√(2x)`."""
     above, is_inner = element.getparent(), element.tag == _M + "e"
@@ -94,30 +100,28 @@ def _chosen(field: Any) -> str:
     return "☒" if is_on else "☐"
 
 
-def _text_boxes(element: Any) -> Iterator[str]:
-    """Yield the texts of the boxes in a paragraph or table, each once."""
-    for box in element.iter(W + "txbxContent"):
-        text = "\n".join(filter(str.strip, map(_say, box.iter(W + "p"))))
-        if text and next(box.iterancestors(_MC + "Fallback", W + "txbxContent"), None) is None:
-            yield text
-
-
 def _heading_levels(styles: Any) -> dict[str, int]:
     """Return the heading styles with their levels."""
     known = by_id(styles, "style", "styleId")
     levels: dict[str, int] = {}
     for key, style in known.items():
-        name, outline = value(style, "name").lower(), below(style, "pPr/outlineLvl")
+        name = value(style, "name").lower()
         if name == "title":
             levels[key] = 1
-        elif name.startswith("heading ") and name[8:].isdigit() and len(name) == 9:
-            levels[key] = int(name[8:])
-        elif outline is not None:
-            levels[key] = number(outline.get(W + "val", ""), 0) + 1
+        elif found := _HEADING.fullmatch(name):
+            levels[key] = int(found[1])
+        elif outline := _outline_level(style):
+            levels[key] = outline
     for key in known:
         if above := next((one for one in style_chain(known, key) if one in levels), ""):
             levels[key] = levels[above]
     return levels
+
+
+def _outline_level(element: Any) -> int:
+    """Return the level that a paragraph or style has in the outline; 0 without one."""
+    found = below(element, "pPr/outlineLvl")
+    return 0 if found is None else number(found.get(W + "val", ""), 0) + 1
 
 
 def _read_notes(archive: Archive, kinds: Mapping[str, str]) -> dict[tuple[str, str], str]:
@@ -186,11 +190,11 @@ def read_docx(data: bytes, path: Path) -> Document:
         archive.xml(kinds[kind]) if kind in kinds else None for kind in ("styles", "numbering")
     )
     _mark_unsaid(root, styles)
-    writer = _Writer(
-        _heading_levels(styles), _read_notes(archive, kinds), Numbers(numbering, styles)
-    )
-    writer.write(root.find(W + "body"))
-    for note in writer.notes.values():  # those that nothing refers to
+    notes = _read_notes(archive, kinds)
+    writer = _Writer(_heading_levels(styles), notes, Numbers(numbering, styles))
+    if (body := root.find(W + "body")) is not None:
+        writer.write(body)
+    for note in notes.values():  # those that nothing refers to
         writer.pieces.line(note)
     core = related.get("core-properties", "")
     named = archive.xml(core).findtext("{http://purl.org/dc/elements/1.1/}title") if core else ""
@@ -214,28 +218,25 @@ def _nearest(above: Any, *names: str) -> Iterator[Any]:
     A table of contents is left out.
     """
     tags = {W + name for name in names}
-    waiting = [above] if above is not None else []
+    waiting = [above]
     while waiting:
-        for_later: list[Any] = []
         element = waiting.pop()
         if element.tag in tags and element is not above:
             yield element
         elif value(element, "sdtPr/docPartObj/docPartGallery") != "Table of Contents":
-            for_later = [one for one in element if isinstance(one.tag, str)]
-        waiting += reversed(for_later)
+            waiting += reversed(element)
 
 
+@dataclass
 class _Writer:
     """Writes paragraphs and tables, each with its text boxes and its `notes`, which it removes."""
 
-    def __init__(
-        self, levels: Mapping[str, int], notes: dict[tuple[str, str], str], numbers: Numbers
-    ) -> None:
-        self.pieces = Pieces()
-        self.notes = notes
-        self._numbers = numbers
-        self._levels = levels
-        self._goes_on = False
+    levels: Mapping[str, int]
+    notes: dict[tuple[str, str], str]
+    numbers: Numbers
+    pieces: Pieces = field(default_factory=Pieces)
+    _goes_on: bool = False
+    """Whether the end of the last paragraph was deleted."""
 
     def write(self, body: Any) -> None:
         """Add the blocks of the body or a cell."""
@@ -247,10 +248,8 @@ class _Writer:
 
     def _paragraph(self, paragraph: Any) -> None:
         pieces = self.pieces
-        name, outline = value(paragraph, "pPr/pStyle"), below(paragraph, "pPr/outlineLvl")
-        level = self._levels.get(name, 0)
-        if outline is not None:
-            level = number(outline.get(W + "val", ""), 0) + 1
+        name = value(paragraph, "pPr/pStyle")
+        level = _outline_level(paragraph) or self.levels.get(name, 0)
         said, label = _say(paragraph), self._label(paragraph)
         is_heading = bool(said.strip()) and 0 < level <= 6
         listed = not is_heading and (label is not None or name.startswith("ListBullet"))
@@ -265,7 +264,7 @@ class _Writer:
             pieces.heading(start, level)
         elif not listed and not label and _is_bold(paragraph):
             pieces.bold_line(start)
-        self._goes_on = below(paragraph, "pPr/rPr/del") is not None  # its end was deleted
+        self._goes_on = below(paragraph, "pPr/rPr/del") is not None
         if not self._goes_on:
             pieces.end_line("\n" if listed else "\n\n")
         self._aside(paragraph)
@@ -278,7 +277,7 @@ class _Writer:
         """Return the number of a paragraph; one that was deleted is not counted."""
         if below(paragraph, "pPr/rPr/del") is not None and not _say(paragraph).strip():
             return None
-        return self._numbers.label(paragraph, value(paragraph, "pPr/pStyle"))
+        return self.numbers.label(paragraph, value(paragraph, "pPr/pStyle"))
 
     def _table(self, table: Any) -> None:
         """Add the rows with column names, or paragraphs if the table only lays out the page."""
@@ -315,8 +314,10 @@ class _Writer:
         for reference in element.iter(*tags):
             if note := self.notes.pop((reference.tag, reference.get(W + "id", "")), ""):
                 self.pieces.line(note)
-        for box in _text_boxes(element):
-            self.pieces.line(box, "\n\n")
+        for box in element.iter(W + "txbxContent"):
+            text, around = _lines(box), box.iterancestors(_MC + "Fallback", W + "txbxContent")
+            if text and next(around, None) is None:
+                self.pieces.line(text, "\n\n")
 
 
 def _margins(archive: Archive, title: str) -> Iterator[Part]:
@@ -326,7 +327,7 @@ def _margins(archive: Archive, title: str) -> Iterator[Part]:
         for name in sorted(archive.names):
             if name.startswith(f"word/{kind}") and name.endswith(".xml"):
                 root = archive.xml(name)
-                text = "\n".join(filter(str.strip, map(_say, root.iter(W + "p"))))
+                text = _lines(root)
                 if any(char.isalpha() for char in text) and text not in seen:
                     seen.add(text)
                     yield Part(text, 0, 0, len(text), title, location=f"{kind} of the pages")

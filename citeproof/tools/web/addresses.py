@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -52,7 +53,7 @@ class PublicTransport(httpx.BaseTransport):
 
     def __init__(self, resolve: Callable[[str, int], Sequence[str]] = look_up) -> None:
         self._resolve = resolve
-        self._connections: dict[str, httpx.HTTPTransport] = {}
+        self._connections = defaultdict[str, httpx.HTTPTransport](httpx.HTTPTransport)
         """One per host, so that no host reuses a connection with another host's certificate."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -74,7 +75,6 @@ class PublicTransport(httpx.BaseTransport):
                 why=f"{host} is in a private network, at {', '.join(addresses)}",
                 fix="If you mean it, add --allow-private.",
             )
-        connections = self._connections.setdefault(host, httpx.HTTPTransport())
         for address in public:
             checked = httpx.Request(
                 request.method,
@@ -84,7 +84,7 @@ class PublicTransport(httpx.BaseTransport):
                 extensions={**request.extensions, "sni_hostname": host},
             )
             try:
-                return connections.handle_request(checked)
+                return self._connections[host].handle_request(checked)
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 if address == public[-1]:
                     raise

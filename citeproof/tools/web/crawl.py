@@ -88,8 +88,6 @@ class _Crawler:
     web: Web
     known: Mapping[str, Mapping[str, str]]
     _seen: set[str] = field(default_factory=set)
-    _links: list[str] = field(default_factory=list)
-    """Links of the page that was fetched last."""
 
     def single(self, url: str) -> Iterator[Fetched]:
         if url not in self._seen:
@@ -118,10 +116,11 @@ class _Crawler:
             else:  # a dead link is the site's mistake
                 yield Fetched(url, "left out", fetched.why or "it no longer exists")
             yield from self._left(url, fetched)
+            links = fetched.validators.get("links", "").split()
             if fetched.state == "read" and not is_listed:
                 is_listed = True
-                self._links += self._list_sitemap(root)
-            found = filter(is_page, filter(inside, self._links))
+                links += self._list_sitemap(root)
+            found = filter(is_page, filter(inside, links))
             waiting |= dict.fromkeys(link for link in found if link not in self._seen)
 
     def _left(self, url: str, fetched: Fetched) -> Iterator[Fetched]:
@@ -131,7 +130,6 @@ class _Crawler:
 
     def _page(self, url: str, root: str = "") -> Fetched:
         self._seen.add(url)
-        self._links = []
         try:
             if not self.manners.may_fetch(url):
                 return Fetched(url, "left out", "its site's robots.txt forbids it")
@@ -147,9 +145,8 @@ class _Crawler:
         if reply.url != url and reply.url in self._seen:
             return Fetched(reply.url, "left out", f"{url} redirects to it")
         self._seen.add(reply.url)
-        if reply.status == 304:
-            self._links = self.known[reply.url].get("links", "").split()
-            return Fetched(reply.url, "unchanged")
+        if reply.status == 304 and reply.url in self.known:
+            return Fetched(reply.url, "unchanged", validators=self.known[reply.url])
         if reply.status in _GONE:
             return Fetched(url, "gone", f"{url} does not exist (HTTP {reply.status}).")
         if reply.status != 200:
@@ -158,18 +155,16 @@ class _Crawler:
             told = reply.headers.get("content-type", "of unknown type")
             return Fetched(url, "failed", f"{url} cannot be read: no reader reads {told}.")
         data = as_utf8(reply.data, reply.charset) if ending in TEXTS else reply.data
-        if ending == ".html":
-            links = filter(is_page, links_of(data, reply.url))
-            own = (link for link in links if site_of(link) == site_of(reply.url))
-            self._links = list(islice(own, _LINKS))
+        links = filter(is_page, links_of(data, reply.url) if ending == ".html" else ())
+        own = (link for link in links if site_of(link) == site_of(reply.url))
         validators = {
             "etag": reply.headers.get("etag", ""),
             "modified": reply.headers.get("last-modified", ""),
-            "links": "\n".join(self._links),
+            "links": "\n".join(islice(own, _LINKS)),
         }
         return Fetched(reply.url, "read", data=data, ending=ending, validators=validators)
 
-    def _refuse(self, url: str, target: str, *, root: str) -> str:
+    def _refuse(self, target: str, *, root: str) -> str:
         """Return why a redirect is not followed, or an empty string to follow it."""
         if root and not is_below(target, root):
             return f"which is not below {root}"

@@ -53,7 +53,7 @@ class Client:
         self,
         url: str,
         *,
-        follow: Callable[[str, str], str] = lambda url, target: "",
+        follow: Callable[[str], str] = lambda target: "",
         headers: Callable[[str], Mapping[str, str]] = lambda url: {},
         wanted: Callable[[Reply], bool] = lambda reply: True,
         most: int | None = None,
@@ -62,8 +62,8 @@ class Client:
 
         Args:
             url: A normalized URL.
-            follow: Called with each URL and the target of its redirect. Returns why the redirect
-                must not be followed, or an empty string to follow it. It may wait.
+            follow: Called with the target of each redirect. Returns why it must not be followed,
+                or an empty string to follow it. It may wait.
             headers: Returns additional request headers for a URL.
             wanted: Called with the reply before its data is read; if it returns false, the reply
                 comes without data.
@@ -96,7 +96,7 @@ class Client:
                 ) from error
             if url.startswith("https:") and not target.startswith("https:"):
                 raise _fetch_error(url, f"it redirects to {target}, which is not encrypted")
-            if why := follow(url, target):
+            if why := follow(target):
                 raise _fetch_error(url, f"it redirects to {target}, {why}")
             url = target
         raise _fetch_error(url, f"it redirects more than {_REDIRECTS} times")

@@ -193,33 +193,30 @@ def test_comments_and_text_boxes_come_after_the_rows() -> None:
     assert found == [("Isle: Noss; Sheep: 3", "sheet Sales, row 2"), (notes, "sheet Sales")]
 
 
-def test_formulas_without_a_value_are_told_though_other_cells_have_one() -> None:
-    book = book_of(["Isle", "Sheep"], ["Noss", 3], ["All", "=SUM(B2)"])
-    told = "formulas without a computed value (1); open it in Excel and save it"
-    assert read(packed(book), "a.xlsx").problems == (told,)
-
-
 def test_empty_sheets_and_uncomputed_formulas_are_told() -> None:
-    book = book_of(["Isle", "Sheep"], ["Noss", 3])
+    book = book_of(["Isle", "Sheep"], ["Noss", 3], ["All", "=SUM(B2)"])
     book.create_sheet("Plans")
-    assert read(packed(book), "a.xlsx").problems == ("no values in sheet Plans",)
+    assert read(packed(book), "a.xlsx").problems == (
+        "formulas without a computed value (1); open it in Excel and save it",
+        "no values in sheet Plans",
+    )
     assert "its formulas were never computed" in refused(packed(book_of(["=1+1"])), "a.xlsx")
     assert "no cell holds a value" in refused(packed(openpyxl.Workbook()), "a.xlsx")
 
 
-def test_columns_that_are_left_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sheets, "_MOST_COLUMNS", 2)
-    book = book_of(["Isle", "Sheep", "Goats"], ["Noss", 3, 4])
-    told = "only the first 2 columns were read of sheet Sales"
+@pytest.mark.parametrize(
+    ("limit", "most", "told"),
+    [
+        ("_MOST_COLUMNS", 2, "only the first 2 columns were read of sheet Sales"),
+        ("_MOST_CELLS", 5, "sheet Sales was cut off: at most 5 cells are read"),
+    ],
+)
+def test_what_is_left_out_of_a_huge_sheet_is_told(
+    monkeypatch: pytest.MonkeyPatch, limit: str, most: int, told: str
+) -> None:
+    monkeypatch.setattr(sheets, limit, most)
+    book = book_of(["Isle", "Sheep", "Goats"], ["Noss", 3, 4], ["Fair", 5, 6])
     assert read(packed(book), "a.xlsx").problems == (told,)
-
-
-def test_a_huge_sheet_is_read_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sheets, "_MOST_CELLS", 20)
-    book = book_of(["Isle", "Sheep"], *[["Noss", n] for n in range(50)])
-    assert read(packed(book), "a.xlsx").problems == (
-        "sheet Sales was cut off: at most 20 cells are read",
-    )
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])

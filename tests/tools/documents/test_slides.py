@@ -7,9 +7,10 @@ from typing import Any
 import pptx
 from pptx.util import Inches
 
-from citeproof.tools.documents.passages import cut
-from tests.tools.documents.reading import packed, read, refused, saved_strictly
+from citeproof.types import Passage
+from tests.tools.documents.reading import packed, passages, read, refused, saved_strictly
 
+NAME = "talk.pptx"
 TITLE_ONLY = 5
 MERGED = ["Isle", "Sheep", "", "", "2020", "2021", "North\nRona", "3", "4"]
 
@@ -18,6 +19,10 @@ def begun() -> tuple[Any, Any]:
     """A presentation, and its first slide."""
     deck = pptx.Presentation()
     return deck, deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
+
+
+def cut(deck: Any) -> list[Passage]:
+    return passages(packed(deck), NAME)
 
 
 def box(slide: Any, text: str, left: float, top: float) -> None:
@@ -35,12 +40,12 @@ def test_a_slide_is_a_part_with_its_shapes_in_reading_order() -> None:
     other = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
     other.shapes.title.text = "The lamp"
     box(other, "It burns oil.", 1, 3)
-    first, second = cut(read(packed(deck), "talk.pptx"))
+    first, second = cut(deck)
     assert first.text == "To the left.\n\nTo the right.\n\nBelow.\n\nNotes: Speak slowly."
     assert (first.title, first.location) == ("The island", "slide 1")
     assert (second.text, second.title) == ("It burns oil.", "The island – The lamp")
     assert second.place == "The island – The lamp, slide 2"
-    assert cut(read(saved_strictly(packed(deck)), "talk.pptx"))[1].text == second.text
+    assert passages(saved_strictly(packed(deck)), NAME) == [first, second]
 
 
 def test_columns_with_headings_are_read_one_after_the_other() -> None:
@@ -49,14 +54,13 @@ def test_columns_with_headings_are_read_one_after_the_other() -> None:
         for top, text in enumerate(rows):
             box(slide, text, left, 2 + top)
     other = deck.slides.add_slide(deck.slide_layouts[4])
-    for shape, text in zip(
-        other.placeholders, ("Plans", "Free", "1 GB", "Pro", "9 GB"), strict=True
-    ):
+    plans = "Plans", "Free", "1 GB", "Pro", "9 GB"
+    for shape, text in zip(other.placeholders, plans, strict=True):
         shape.text_frame.text = text
     labels = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
     for n, text in enumerate(("Fee", "5 EUR", "Term", "2 years")):
         box(labels, text, 1 + 4 * (n % 2), 2 + n // 2)
-    assert [" ".join(p.text.split()) for p in cut(read(packed(deck), "talk.pptx"))] == [
+    assert [" ".join(p.text.split()) for p in cut(deck)] == [
         "For cheap fast Against small loud",
         "Free 1 GB Pro 9 GB",
         "Fee 5 EUR Term 2 years",
@@ -72,7 +76,7 @@ def test_the_rows_of_a_table_have_their_columns_names() -> None:
             table.cell(n // columns, n % columns).text = text
     table.cell(0, 0).merge(table.cell(1, 0))
     table.cell(0, 1).merge(table.cell(0, 2))
-    [passage] = cut(read(packed(deck), "talk.pptx"))
+    [passage] = cut(deck)
     assert passage.text == (
         "Isle: North; Sheep: forty\n\nIsle: North Rona; Sheep 2020: 3; Sheep 2021: 4"
     )
@@ -86,13 +90,13 @@ def test_raised_digits_and_struck_out_text() -> None:
         run = paragraph.add_run()
         run.text = said
         run.font._element.set(name, value)
-    assert [p.text for p in cut(read(packed(deck), "talk.pptx"))] == ["10⁶"]
+    assert [p.text for p in cut(deck)] == ["10⁶"]
 
 
 def test_what_holds_no_text_is_told() -> None:
     deck, slide = begun()
-    assert "no slide holds any text" in refused(packed(deck), "talk.pptx")
+    assert "no slide holds any text" in refused(packed(deck), NAME)
     slide.shapes.title.text = "The lamp"
     box(slide, "It burns.", 1, 3)
     deck.slides.add_slide(deck.slide_layouts[6])
-    assert read(packed(deck), "talk.pptx").problems == ("no text on slide 2",)
+    assert read(packed(deck), NAME).problems == ("no text on slide 2",)

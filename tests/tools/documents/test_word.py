@@ -66,7 +66,8 @@ def test_headings_paragraphs_and_tables() -> None:
     document.add_paragraph("It is short.")
     outlined = document.add_paragraph("Numbers")._p.get_or_add_pPr()
     outlined.append(element('<w:outlineLvl w:val="0"/>'))
-    document.add_paragraph(STORY)
+    document.styles.add_style("Heading ²", docx.enum.style.WD_STYLE_TYPE.PARAGRAPH)  # no level
+    document.add_paragraph(STORY, style="Heading ²")
     document.add_paragraph("rye", style="List Bullet")
     table = document.add_table(rows=1, cols=2)
     table.rows[0].cells[0].text, table.rows[0].cells[1].text = "sheep", "forty"

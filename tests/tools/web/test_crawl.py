@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,8 @@ from citeproof.tools.web.links import is_below
 from tests.tools.web.site import Answer, Site
 
 HERE = Web(allow_private=True, delay=0)
-CRAWL = Web(allow_private=True, delay=0, crawl=True)
+CRAWL = replace(HERE, crawl=True)
+Known = Mapping[str, Mapping[str, str]]
 
 
 def one(url: str, web: Web = HERE) -> Fetched:
@@ -20,7 +22,9 @@ def one(url: str, web: Web = HERE) -> Fetched:
     return fetched
 
 
-def states(site: Site, pages: Iterator[Fetched]) -> dict[str, str]:
+def crawl(site: Site, path: str = "/", known: Known | None = None) -> dict[str, str]:
+    """The paths below one, and whether they were read."""
+    pages = fetch_pages([site.url + path], CRAWL, known)
     return {page.url.removeprefix(site.url): page.state for page in pages}
 
 
@@ -66,8 +70,7 @@ def test_what_is_below_a_page_is_crawled_and_nothing_else(site: Site) -> None:
     site.page("/docs/sub/two", "Two.", "../one?q=1")
     site.page("/docs/one?q=1", "One again.")
     site.page("/other", "Elsewhere.")
-    found = states(site, fetch_pages([f"{site.url}/docs/"], CRAWL))
-    assert found == {
+    assert crawl(site, "/docs/") == {
         "/docs/": "read",
         "/docs/one": "read",
         "/docs/sub/two": "read",
@@ -81,15 +84,13 @@ def test_known_pages_lead_on_though_they_have_not_changed(site: Site) -> None:
     site.page("/", "Start.", "/a")
     site.page("/a", "A.", "/b")
     site.page("/b", "B.")
-    first = list(fetch_pages([site.url], Web(**{**vars(CRAWL), "max_pages": 2})))
+    first = list(fetch_pages([site.url], replace(CRAWL, max_pages=2)))
     assert [page.state for page in first] == ["read", "read", "left out"]
     known = {page.url: page.validators for page in first if page.state == "read"}
     del site.answers["/a"]
-    found = states(site, fetch_pages([site.url], CRAWL, known))
-    assert found == {"/": "unchanged", "/a": "gone"}
+    assert crawl(site, known=known) == {"/": "unchanged", "/a": "gone"}
     site.page("/a", "A.", "/b")
-    found = states(site, fetch_pages([site.url], CRAWL, known))
-    assert found == {"/": "unchanged", "/a": "unchanged", "/b": "read"}
+    assert crawl(site, known=known) == {"/": "unchanged", "/a": "unchanged", "/b": "read"}
 
 
 def test_sitemaps_are_read(site: Site) -> None:
@@ -98,18 +99,17 @@ def test_sitemaps_are_read(site: Site) -> None:
     site.answers["/robots.txt"] = Answer(f"Sitemap: {site.url}/map.xml".encode(), "text/plain")
     place = f"<urlset><url><loc>{site.url}/hidden</loc></url></urlset>"
     site.answers["/map.xml"] = Answer(place.encode(), "application/xml")
-    assert states(site, fetch_pages([site.url], CRAWL)) == {"/": "read", "/hidden": "read"}
+    assert crawl(site) == {"/": "read", "/hidden": "read"}
 
 
 def test_robots_txt_is_obeyed(site: Site) -> None:
     site.page("/", "Start.", "/private/a", "/open")
     site.page("/open", "Open.")
     site.page("/private/a", "Private.")
-    rules = b"\xef\xbb\xbfUser-agent: *\nDisallow: /private/\nCrawl-delay: 0.3\n"
-    site.answers["/robots.txt"] = Answer(rules.replace(b"0.3", b"1"), "text/plain")
+    rules = b"\xef\xbb\xbfUser-agent: *\nDisallow: /private/\nCrawl-delay: 1\n"
+    site.answers["/robots.txt"] = Answer(rules, "text/plain")
     begun = time.monotonic()
-    found = states(site, fetch_pages([site.url], CRAWL))
-    assert found == {"/": "read", "/private/a": "left out", "/open": "read"}
+    assert crawl(site) == {"/": "read", "/private/a": "left out", "/open": "read"}
     assert time.monotonic() - begun >= 1
     assert "/private/a" not in site.asked
     assert one(f"{site.url}/private/a").state == "left out", "also where it is named"
@@ -135,11 +135,10 @@ def test_redirects_are_followed_where_the_rules_allow(site: Site) -> None:
     for path in ("/round", "/file", "/closed"):
         assert one(site.url + path).state == "failed"
     # A page that was known under its old address is gone from there.
-    known: dict[str, dict[str, str]] = {f"{site.url}/old": {}}
+    known: Known = {f"{site.url}/old": {}}
     found = list(fetch_pages([f"{site.url}/old"], HERE, known))
     assert [page.state for page in found] == ["read", "gone"]
-    crawled = states(site, fetch_pages([f"{site.url}/docs/"], CRAWL))
-    assert crawled == {"/docs/": "read", "/docs/out": "left out"}
+    assert crawl(site, "/docs/") == {"/docs/": "read", "/docs/out": "left out"}
 
 
 @pytest.mark.parametrize(
@@ -160,8 +159,10 @@ def test_a_page_beyond_a_limit_is_refused(
 
 def test_what_is_not_there_is_gone_and_other_trouble_is_not(site: Site) -> None:
     site.answers["/busy"] = Answer(b"no", status=503)
+    site.answers["/same"] = Answer(b"no", status=304)
     assert one(f"{site.url}/missing").state == "gone"
     assert one(f"{site.url}/busy").state == "failed"
+    assert one(f"{site.url}/same").state == "failed", "it is as it was, but was never fetched"
     assert one("http://127.0.0.1:1/").state == "failed"
 
 
