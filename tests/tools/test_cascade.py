@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,50 +15,36 @@ from citeproof.tools.entailment.cascade import Cascade
 SURE, UNSURE, UNSURE_TOO, FALSE = (Pair("p", h) for h in ("sure", "unsure", "unsure too", "false"))
 
 
-class Asked:
-    """A judge that notes what it is asked."""
-
-    name = "asked"
-    threshold = 0.65
-
-    def __init__(self, score: float) -> None:
-        self.score = score
-        self.pairs: list[Pair] = []
-        self.opened = 0
-
-    def open(self) -> Asked:
-        self.opened += 1
-        return self
-
-    async def scores(self, pairs: list[Pair]) -> list[float]:
-        self.pairs += pairs
-        return [self.score] * len(pairs)
+def judging(score: float) -> TableEntailment:
+    return TableEntailment(lambda *_: score, threshold=0.65)
 
 
-def cascade(judge: Asked, **options: object) -> Cascade:
-    table = {"sure": 0.95, "unsure": 0.5, "unsure too": 0.3, "false": 0.1}
-    first = TableEntailment(lambda _, claim: table[claim])
-    return Cascade(first, judge.open, **({"band": (0.3, 0.8)} | options))  # type: ignore[arg-type]
+def cascade(first: float | Score, judge: TableEntailment, **options: Any) -> Cascade:
+    """A cascade whose first model gives everything the same score."""
+    options = {"band": (0.5, 0.8)} | options
+    return Cascade(TableEntailment(lambda *_: first), lambda: judge, **options)
 
 
 def test_the_judge_is_asked_only_inside_the_band_and_opened_once() -> None:
-    judge = Asked(0.9)
-    model = cascade(judge)
+    table = {"sure": 0.95, "unsure": 0.5, "unsure too": 0.3, "false": 0.1}
+    judge = judging(0.9)
+    opening = Mock(return_value=judge)
+    first = TableEntailment(lambda _, claim: table[claim])
+    model = Cascade(first, opening, band=(0.3, 0.8))
     assert asyncio.run(model.scores([SURE, FALSE])) == [0.95, 0.1]
-    assert judge.opened == 0
+    assert not opening.called
     scores = asyncio.run(model.scores([SURE, UNSURE, FALSE, UNSURE_TOO]))
     assert judge.pairs == [UNSURE, UNSURE_TOO]
     assert (scores[0], scores[2]) == (0.95, 0.1)
     asyncio.run(model.scores([UNSURE]))
-    assert judge.opened == 1
+    assert opening.call_count == 1
 
 
 @pytest.mark.parametrize(("given", "asked"), [(0.29, 0), (0.31, 1), (0.49, 1), (0.55, 1)])
 def test_the_judge_is_asked_about_all_above_a_low_threshold(given: float, asked: int) -> None:
-    first = TableEntailment(lambda *_: given)
-    first.threshold = 0.3
-    judge = Asked(0.02)
-    model = Cascade(first, cast("Any", judge.open), band=(0.5, 1.0))
+    first = TableEntailment(lambda *_: given, threshold=0.3)
+    judge = judging(0.02)
+    model = Cascade(first, lambda: judge, band=(0.5, 1.0))
     [score] = asyncio.run(model.scores([UNSURE]))
     assert (len(judge.pairs), score < first.threshold) == (asked, True)
 
@@ -76,7 +63,7 @@ def test_the_judge_is_asked_about_all_above_a_low_threshold(given: float, asked:
 def test_a_blended_score_weighs_log_odds(
     judged: float, blend: tuple[float, float, float], score: float
 ) -> None:
-    model = cascade(Asked(judged), blend=blend)
+    model = cascade(0.5, judging(judged), blend=blend)
     assert asyncio.run(model.scores([UNSURE])) == pytest.approx([score], abs=1e-4)
 
 
@@ -92,18 +79,16 @@ def test_a_blended_score_weighs_log_odds(
 def test_what_the_premise_does_not_name_both_must_prove_surely(
     premise: str, judged: float, score: float
 ) -> None:
-    judge = Asked(judged)
-    first, opened = TableEntailment(lambda *_: 0.95), cast("Any", judge.open)
-    model = Cascade(first, opened, band=(0.5, 0.8), blend=(1.0, 1.0, 0.0))
+    judge = judging(judged)
+    model = cascade(0.95, judge, blend=(1.0, 1.0, 0.0))
     found = asyncio.run(model.scores([Pair(premise, "It opened in 1931.")]))
     assert found == pytest.approx([score])
     assert len(judge.pairs) == (premise == "It opened.")
 
 
 def test_no_model_proves_code_that_the_premise_lacks() -> None:
-    judge = Asked(1.0)
-    first, opened = TableEntailment(lambda *_: 0.95), cast("Any", judge.open)
-    model = Cascade(first, opened, band=(0.5, 1.0))
+    judge = judging(1.0)
+    model = cascade(0.95, judge, band=(0.5, 1.0))
     pairs = [Pair(premise, "Call `token_hex()`.") for premise in ("token_bytes()", "token_hex()")]
     unstated, _ = asyncio.run(model.scores(pairs))
     assert unstated == model.threshold / 2
@@ -111,7 +96,5 @@ def test_no_model_proves_code_that_the_premise_lacks() -> None:
 
 
 def test_what_the_first_model_knows_of_contradictions_is_kept() -> None:
-    first = TableEntailment(lambda *_: Score(0.6, 0.7))
-    model = Cascade(first, cast("Any", Asked(0.2).open), band=(0.5, 0.8))
-    [score] = asyncio.run(model.scores([UNSURE]))
+    [score] = asyncio.run(cascade(Score(0.6, 0.7), judging(0.2)).scores([UNSURE]))
     assert contradicts(score)

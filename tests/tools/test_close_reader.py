@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -15,16 +14,8 @@ PIER = "Title: Pier\nIt opened in 1931. It is 214 metres long. Boats leave daily
 LAMP = "Title: Lamp\nIt was lit in 1871. Oil fed it."
 
 
-class Asked(TableEntailment):
-    """A table that notes every premise that it is asked about."""
-
-    def __init__(self, score: Callable[[str, str], float]) -> None:
-        super().__init__(score)
-        self.premises: list[str] = []
-
-    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        self.premises += [pair.premise for pair in pairs]
-        return await super().scores(pairs)
+def premises(model: TableEntailment) -> list[str]:
+    return [pair.premise for pair in model.pairs]
 
 
 def test_excerpts_are_sentences_and_neighbouring_two_under_their_title() -> None:
@@ -64,17 +55,17 @@ def test_the_whole_and_the_best_excerpt_have_the_same_weight(
 
 def test_of_several_passages_the_best_excerpts_are_read_together() -> None:
     best = {"Title: Pier\nIt is 214 metres long.", "Title: Lamp\nOil fed it."}
-    first = Asked(lambda premise, _: 0.9 if premise in best else 0.5)
+    first = TableEntailment(lambda premise, _: 0.9 if premise in best else 0.5)
     asyncio.run(CloseReader(first).scores([Pair(f"{PIER}\n{LAMP}", "The pier has an oil lamp.")]))
-    assert first.premises[-1] == "Title: Pier\nIt is 214 metres long.\nTitle: Lamp\nOil fed it."
+    assert premises(first)[-1] == "Title: Pier\nIt is 214 metres long.\nTitle: Lamp\nOil fed it."
 
 
 def test_excerpts_of_one_claim_are_read_once_by_all_its_sets() -> None:
-    first = Asked(lambda *_: 0.7)
+    first = TableEntailment(lambda *_: 0.7)
     model = CloseReader(first)
     for premise in (PIER, LAMP, f"{PIER}\n{LAMP}"):
         asyncio.run(model.scores([Pair(premise, "It is long.")]))
-    assert len(first.premises) == len(set(first.premises))
+    assert len(premises(first)) == len(set(premises(first)))
 
 
 def test_what_the_whole_says_of_contradictions_is_kept() -> None:
@@ -103,8 +94,8 @@ def test_the_nearest_sentence_is_asked_whether_it_denies_the_claim(
 
 
 def test_a_claim_that_is_entailed_is_not_asked_about_again() -> None:
-    first = Asked(lambda *_: Score(0.9, 0.2))
+    first = TableEntailment(lambda *_: Score(0.9, 0.2))
     asyncio.run(
         CloseReader(first).scores([Pair("Title: Pier\nIt is long. It is old.", "It is old.")])
     )
-    assert first.premises.count("Title: Pier\nIt is old.") == 1
+    assert premises(first).count("Title: Pier\nIt is old.") == 1

@@ -90,6 +90,19 @@ def scores(model: Any, pairs: list[Pair]) -> Any:
     return asyncio.run(model.scores(pairs))
 
 
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
+    """Each premise that is cut, and its windows."""
+    found: list[tuple[str, list[str]]] = []
+
+    def kept(premise: str, *rest: Any) -> list[str]:
+        found.append((premise, windows(premise, *rest)))
+        return found[-1][1]
+
+    monkeypatch.setattr("citeproof.tools.entailment.windows.windows", kept)
+    return found
+
+
 UNNAMED = {0: "LABEL_0", 1: "LABEL_1"}
 
 
@@ -175,17 +188,10 @@ def test_what_comes_close_to_the_threshold_is_read_in_full_precision(
 
 
 def test_a_premise_is_tokenized_once_for_all_its_hypotheses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cut: list[tuple[str, list[str]]]
 ) -> None:
-    cut: list[str] = []
-
-    def counted(premise: str, *rest: Any) -> list[str]:
-        cut.append(premise)
-        return windows(premise, *rest)
-
-    monkeypatch.setattr("citeproof.tools.entailment.windows.windows", counted)
     scores(CrossEncoder(bert(tmp_path, ["no", "entailed"])), PAIRS)
-    assert sorted(cut) == sorted(PREMISES)
+    assert sorted(premise for premise, _ in cut) == sorted(PREMISES)
 
 
 def test_of_a_long_premise_the_best_window_counts(tmp_path: Path) -> None:
@@ -207,20 +213,13 @@ def test_a_claim_that_cannot_be_read_to_its_end_is_not_proved(tmp_path: Path) ->
 
 
 def test_a_model_without_a_limit_of_its_own_reads_windows_of_512_tokens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cut: list[tuple[str, list[str]]]
 ) -> None:
-    cut: list[list[str]] = []
-
-    def kept(*given: Any) -> list[str]:
-        cut.append(windows(*given))
-        return cut[-1]
-
-    monkeypatch.setattr("citeproof.tools.entailment.windows.windows", kept)
     sentence = "The tower was built by Ann Lee."  # eight tokens
     short, long = " ".join([sentence] * 50), " ".join([sentence] * 100)
     scores(CrossEncoder(xlnet(tmp_path)), [Pair(short, "1871"), Pair(long, "1871")])
-    assert cut[0] == [short]
-    assert max(window.count(sentence) for window in cut[1]) == 496 // 8
+    assert cut[0] == (short, [short])
+    assert max(window.count(sentence) for window in cut[1][1]) == 496 // 8
 
 
 def test_a_model_that_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from citeproof import LLM
 from citeproof.errors import CiteproofError, ModelError, SettingsError
+from citeproof.models.merged import ENTAILMENT
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import EntailmentSettings, LLMSettings, ModelSettings, Settings
 from citeproof.testing import ScriptedChatModel, TableEntailment
@@ -388,8 +389,9 @@ def test_the_embedded_model_does_not_stand_for_another() -> None:
 
 async def test_an_ensemble_proves_what_all_or_most_prove() -> None:
     sure = TableEntailment(lambda p, h: {"a": 0.9, "b": 0.9, "c": 0.1}[h], name="x")
-    strict = TableEntailment(lambda p, h: {"a": 0.9, "b": 0.7, "c": 0.4}[h], name="y")
-    strict.threshold = 0.8
+    strict = TableEntailment(
+        lambda p, h: {"a": 0.9, "b": 0.7, "c": 0.4}[h], name="y", threshold=0.8
+    )
     pairs = [Pair("p", h) for h in "abc"]
     both = Ensemble([sure, strict])
     assert await both.scores(pairs) == pytest.approx([0.75, 0.4375, 0.1])
@@ -413,9 +415,10 @@ async def test_an_ensemble_is_contradicted_if_a_member_is(combine: Any) -> None:
 
 def test_several_models_are_opened_as_one() -> None:
     several = opened(model=["local", "factcg", "hhem"], combine="mean", threshold=0.7)
-    assert several.name.startswith("mean(citeproof-entailment-")
-    assert several.name.endswith(
-        "yaxili96/FactCG-DeBERTa-v3-Large ≥ 0.5, vectara/hallucination_evaluation_model ≥ 0.5)"
+    own = f"{opened(kind='cross-encoder').name} ≥ {ENTAILMENT.calibration.threshold:g}"
+    assert several.name == (
+        f"mean({own}, yaxili96/FactCG-DeBERTa-v3-Large ≥ 0.5,"
+        " vectara/hallucination_evaluation_model ≥ 0.5)"
     )
     assert several.threshold == 0.7
     behind = opened(model=["factcg", "hhem"], kind="cascade")

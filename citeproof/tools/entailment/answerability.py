@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from citeproof.tools.entailment.base import Entailment, Pair
 from citeproof.tools.entailment.opposites import turn_around
 from citeproof.tools.entailment.rivals import subtract_leads
+from citeproof.tools.questions.parts import QUESTION_WORDS
 
-_ASKS = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", re.IGNORECASE)
+_ASKS = re.compile(rf"\b(?:{QUESTION_WORDS})\b", re.IGNORECASE)
 _CHANCE, _WEIGHT = 0.25, 2.0
-"""See `subtract_lead`; chosen on these pairs."""
+"""See `subtract_leads`; chosen on these pairs."""
 
 
 class Answerability:

@@ -21,10 +21,11 @@ from citeproof.tools.entailment.base import (
     rescore,
     stretch,
 )
-from citeproof.tools.entailment.details import missing_code, missing_details
+from citeproof.tools.entailment.code_names import missing_code
+from citeproof.tools.entailment.details import missing_details
 from citeproof.tools.entailment.verbatim import is_verbatim
 
-_RULES = 2
+_RULES = 3
 """Increased when the rules around the models change (details, identity), for the cached scores."""
 
 

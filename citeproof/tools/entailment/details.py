@@ -1,8 +1,9 @@
-"""Details of a claim that its premise lacks: numbers, dates, names, and names in code.
+"""Details of a claim that its premise lacks: numbers, dates and names.
 
 An entailment model reads meanings, and overlooks a different year or name. No model is needed to
 check whether a text contains a word. A missing word proves nothing: names have several forms. So
-such a claim is checked twice instead of being rejected. Only names in code have a single form.
+such a claim is checked twice instead of being rejected. Only names in code have a single form
+(`code_names.py`).
 """
 
 from __future__ import annotations
@@ -11,19 +12,12 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 
-from citeproof.tools.entailment.code_names import missing_code
+from citeproof.tools.entailment.bounds import find_bound, find_sign
 from citeproof.tools.entailment.known_names import missing_names
 from citeproof.tools.entailment.numbers import ORDINALS, Number, may_mean, read_numbers
 from citeproof.tools.entailment.spans import MONTHS
 
-__all__ = ["missing_code", "missing_details"]
-
 _ISO_DATE = re.compile(r"\b([12]\d{3})-(0[1-9]|1[0-2])-([0-2]\d|3[01])\b")
-_BOUND = re.compile(
-    r"\b(?:(over|above|at least|(?:no|not) (?:less|fewer) than|(?<!no )(?:more|greater) than)"
-    r"|under|below|nearly|almost|up to|at most|(?:less|fewer|no more) than) +(?:the )?[$€£]?$",
-    re.IGNORECASE,
-)
 _COUNTED = re.compile(r"[- ]([a-z]{3,})")
 _VAGUE = {"one", "first", "half", "once", "single", "both", "double"}
 """Words that are often not meant as numbers, as in "one of" and "first used"."""
@@ -44,8 +38,9 @@ def _in_words(date: re.Match[str]) -> str:
 def _missing_numbers(premise: str, claim: str) -> list[str]:
     """Return the claim's numbers that the premise has neither in figures nor in words.
 
-    A bound in the premise ("over 800") counts only for a claim with a bound from the same side, and
-    a number in a compound ("six-story") only for a claim that counts the same thing.
+    A bound in the premise ("over 800") counts only for a claim with a bound from the same side, a
+    number below zero only for one below zero, and a number in a compound ("six-story") only for a
+    claim that counts the same thing.
     """
     said = [one for one in read_numbers(claim) if not _is_vague(one, claim)]
     if not said:
@@ -55,7 +50,7 @@ def _missing_numbers(premise: str, claim: str) -> list[str]:
     for one in read_numbers(premise):
         if not _is_compound(one, premise) or _counts(one, premise) & counted:
             for value in may_mean(one):
-                known[value].add(_bound(one, premise))
+                known[find_sign(one, premise) + value].add(find_bound(one, premise))
     return list(dict.fromkeys(one.said for one in said if not _is_known(one, claim, known)))
 
 
@@ -67,8 +62,8 @@ def _is_vague(number: Number, text: str) -> bool:
 
 def _is_known(number: Number, claim: str, known: Mapping[str, set[str]]) -> bool:
     """Whether a number of a claim is among the known values, each with its bounds."""
-    fitting = {"", _bound(number, claim)}
-    return any(known[value] & fitting for value in number.values if value in known)
+    fitting, sign = {"", find_bound(number, claim)}, find_sign(number, claim)
+    return any(known[sign + value] & fitting for value in number.values if sign + value in known)
 
 
 def _is_compound(number: Number, text: str) -> bool:
@@ -80,9 +75,3 @@ def _counts(number: Number, text: str) -> set[tuple[str, str]]:
     """Return the values of a number with the beginning of what it counts; none if that is none."""
     noun = _COUNTED.match(text, number.end)
     return {(value, noun[1][:4]) for value in number.values} if noun else set()
-
-
-def _bound(number: Number, text: str) -> str:
-    """Return from which side a number is a bound, as in "over 800"; "" if it is none."""
-    found = _BOUND.search(text[max(0, number.start - 20) : number.start])
-    return "" if found is None else "least" if found[1] else "most"

@@ -21,9 +21,8 @@ def read_figure(said: str, before: str) -> list[str]:
         said: The figure, without what belongs to the sentence.
         before: The text before it, which tells versions from other decimals.
     """
-    whole, fraction = (said[:-1], said[-1]) if said[-1] in _FRACTIONS else (said, "")
-    if fraction:
-        return [in_figures(Decimal(re.sub(r"\D", "", whole) or 0) + _FRACTIONS[fraction])]
+    if fraction := _FRACTIONS.get(said[-1]):
+        return [in_figures(Decimal(re.sub(r"\D", "", said) or 0) + fraction)]
     if _GROUPS.fullmatch(said):
         plain = re.sub(r"\D", "", said) if said.count(".") > 1 else re.sub(r"[^\d.]", "", said)
         return [trim(plain)]

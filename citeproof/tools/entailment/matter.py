@@ -8,10 +8,10 @@ _ABOUT = 0.6
 """Least share of the claim's longer words in a text on the same matter."""
 
 
-def is_about(text: str, claim: str) -> bool:
-    """Whether most of the claim's longer words occur in a text."""
+def is_about(text: str, claim: str, share: float = _ABOUT) -> bool:
+    """Whether at least this share of the claim's longer words occur in a text."""
     said, known = longer_words(claim), set(longer_words(text))
-    return sum(word in known for word in said) >= _ABOUT * len(said)
+    return sum(word in known for word in said) >= share * len(said)
 
 
 def longer_words(text: str) -> list[str]:

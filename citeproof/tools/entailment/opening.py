@@ -86,8 +86,11 @@ def open_first(settings: EntailmentSettings, models: ModelSettings) -> Entailmen
 
 
 def shipped_threshold(settings: EntailmentSettings) -> float:
-    """Return the threshold of the shipped model: as set, chosen by `false_proofs`, or fitted."""
-    if settings.threshold is not None:
+    """Return the threshold of the shipped model: as set, chosen by `false_proofs`, or fitted.
+
+    Beside other models it is the fitted one, since the settings' is that of all together.
+    """
+    if settings.threshold is not None and len(settings.models) == 1:
         return settings.threshold
     if settings.false_proofs is None:
         return ENTAILMENT.calibration.threshold
@@ -114,7 +117,7 @@ def open_answerability(settings: Settings, progress: Progress | None = None) -> 
 
 def _open_own(
     own: MergedModel,
-    threshold: float,
+    threshold: float | None,
     batch_size: int | None,
     models: ModelSettings,
     progress: Progress | None,
@@ -148,13 +151,9 @@ class _Opener:
             raise _unfit(settings.model, settings.kind)
         if settings.kind == "judge":
             return Judge(self.judge(), threshold=settings.threshold)
-        first = (
-            self._one(named[0], settings.threshold)
-            if len(named) == 1
-            else Ensemble(
-                [self._one(model, None) for model in named], settings.combine, settings.threshold
-            )
-        )
+        members = [self._one(model) for model in named]
+        several = len(members) > 1
+        first = Ensemble(members, settings.combine, settings.threshold) if several else members[0]
         if not cascaded:
             return first
         if isinstance(first, ChatVerifier):
@@ -172,24 +171,28 @@ class _Opener:
             judge_name=self.judge_name,
         )
 
-    def _one(self, model: str, threshold: float | None) -> Entailment:
+    def _one(self, model: str) -> Entailment:
         """Open one model, without the judge behind it in a cascade."""
         settings = self.settings
+        threshold = settings.threshold if len(settings.models) == 1 else None
+        if model == "local":
+            threshold = shipped_threshold(settings)
         if settings.base_url is not None:
-            if threshold is None and settings.own:
-                threshold = shipped_threshold(settings)
             return open_remote(settings, threshold, offline=self.models.offline)
         if model == "judge":
             if settings.kind not in ("auto", "cascade"):
                 raise _unfit(model, settings.kind)
             return Judge(self.judge(), threshold=threshold)
-        preset = None if model == "local" else find_preset(model, settings.preset)
+        if model == "local":
+            if settings.kind == "seq2seq":
+                raise _unfit(model, settings.kind)
+            given = threshold, settings.batch_size, self.models, self.progress
+            return CloseReader(_open_own(ENTAILMENT, *given))
+        preset = find_preset(model, settings.preset)
         by_itself = preset.kind if preset else "cross-encoder"
         kind = by_itself if settings.kind in ("auto", "cascade") else settings.kind
-        if (kind == "seq2seq" and model == "local") or (preset and kind != by_itself):
+        if preset and kind != by_itself:
             raise _unfit(model, settings.kind)
-        if model == "local":
-            return self._own(threshold)
         if settings.label is not None and kind not in ("cross-encoder", "classifier"):
             raise SettingsError(
                 f"entailment.label does not go with {model}",
@@ -211,15 +214,6 @@ class _Opener:
         if kind == "cross-encoder":
             return CrossEncoder(name, locate=lambda: source, **more)
         return _KINDS[kind](preset or PRESETS["true"], source, name=name, **more)
-
-    def _own(self, threshold: float | None) -> Entailment:
-        """Open the shipped cross-encoder, which reads closely."""
-        settings = self.settings
-        if threshold is None:
-            threshold = shipped_threshold(settings)
-        return CloseReader(
-            _open_own(ENTAILMENT, threshold, settings.batch_size, self.models, self.progress)
-        )
 
 
 def _check(settings: EntailmentSettings) -> None:

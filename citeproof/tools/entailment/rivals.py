@@ -19,6 +19,7 @@ from itertools import chain, zip_longest
 from typing import TypeAlias
 
 from citeproof.tools.entailment.base import Pair, blend_odds, log_odds, rescore
+from citeproof.tools.entailment.figures import read_figure
 from citeproof.tools.entailment.opposites import turn_around
 from citeproof.tools.entailment.spans import KINDS, find_spans, overlap, replace_span
 from citeproof.tools.sentences import contains
@@ -54,8 +55,15 @@ def _swaps(claim: str, premise: str, kind: str) -> Iterator[str]:
     others = [other for other in find_spans(premise, kind) if not contains(claim, other)]
     for said in find_spans(claim, kind):
         for other in others:
-            if kind == "code" or not overlap(other, said):
+            if not _may_be_same(said, other, kind):
                 yield replace_span(claim, said, other)
+
+
+def _may_be_same(one: str, other: str, kind: str) -> bool:
+    """Whether two spans of a kind may mean the same: names by their words, numbers by value."""
+    if kind == "number":  # 12.5 and 13.5 share digits only, and 1,200 is 1200
+        return not {*read_figure(one, "")}.isdisjoint(read_figure(other, ""))
+    return kind != "code" and overlap(one, other)
 
 
 def _swapped_measures(claim: str, premise: str) -> Iterator[str]:
@@ -68,26 +76,6 @@ def _swapped_measures(claim: str, premise: str) -> Iterator[str]:
         for other, its_unit in others.items():
             if unit == its_unit and other not in own:
                 yield replace_span(claim, said, other)
-
-
-def subtract_lead(
-    score: float,
-    own: float,
-    rivals: Sequence[float],
-    chance: float = _CHANCE,
-    weight: float = _WEIGHT,
-) -> float:
-    """Return the score of a claim, less the lead of its best rival.
-
-    Args:
-        score: The score to lower.
-        own: The claim's score with the whole premise, by which the rivals are scored.
-        rivals: Their scores.
-        chance: A lead in log-odds that counts for nothing.
-        weight: The weight of the rest of the lead.
-    """
-    lead = log_odds(max(rivals, default=0.0)) - log_odds(own) - chance
-    return blend_odds((score,), (1.0,), -weight * lead) if lead > 0 else score
 
 
 async def subtract_leads(
@@ -107,8 +95,8 @@ async def subtract_leads(
         threshold: The lowest score that counts.
         find: Finds the rivals of a hypothesis in a premise.
         read: Scores pairs, the given ones as well as their rivals, all in the same way.
-        chance: See `subtract_lead`.
-        weight: See `subtract_lead`.
+        chance: A lead in log-odds that counts for nothing.
+        weight: The weight of the rest of the lead.
     """
     rivals = {
         pair: [Pair(pair.premise, rival) for rival in found]
@@ -118,9 +106,11 @@ async def subtract_leads(
     known = await read(list(chain(rivals, *rivals.values()))) if rivals else {}
 
     def lower(score: float, pair: Pair) -> float:
+        """Subtract the lead of the best rival, whose score is compared with the pair's own."""
         if pair not in rivals:
             return score
-        leads = [known[rival] for rival in rivals[pair]]
-        return rescore(score, subtract_lead(score, known[pair], leads, chance, weight))
+        best = max(known[rival] for rival in rivals[pair])
+        lead = log_odds(best) - log_odds(known[pair]) - chance
+        return rescore(score, blend_odds((score,), (1.0,), -weight * lead)) if lead > 0 else score
 
     return [lower(score, pair) for score, pair in zip(scores, pairs, strict=True)]

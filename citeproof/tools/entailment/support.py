@@ -212,9 +212,8 @@ def denies(passage: Passage, claim: str, score: float) -> bool:
 
 def _rests_on_titles(passages: Iterable[Passage], claim: str) -> bool:
     """Whether the claim says hardly more than the titles, which prove nothing on their own."""
-    titles = set(longer_words(" ".join(passage.title for passage in passages)))
-    said = longer_words(claim)
-    return bool(titles and said) and sum(word in titles for word in said) >= _SAME * len(said)
+    titles = " ".join(passage.title for passage in passages)
+    return bool(longer_words(claim)) and is_about(titles, claim, _SAME)
 
 
 def are_linked(passages: Iterable[Passage], claim: str) -> bool:

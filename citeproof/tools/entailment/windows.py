@@ -48,13 +48,13 @@ def cut_pairs(tokenizer: Any, limit: int, pairs: Sequence[Pair]) -> list[Window]
 
     found = []
     for index, pair in enumerate(pairs):
+        own = length(pair.hypothesis)
         # Rounded, so that hypotheses of similar length share the windows of a premise.
-        room = max(32, (limit - length(pair.hypothesis) - 8) // 16 * 16)
+        room = max(32, (limit - own - 8) // 16 * 16)
         for window in cut(pair.premise, room):
-            tokens = length(window) + length(pair.hypothesis) + 8
-            if tokens > limit and length(pair.hypothesis) > (limit - 8) // 2:
-                continue
-            found.append(Window(index, window, pair.hypothesis, min(limit, tokens)))
+            tokens = length(window) + own + 8
+            if tokens <= limit or own <= (limit - 8) // 2:
+                found.append(Window(index, window, pair.hypothesis, min(limit, tokens)))
     return found
 
 
