@@ -9,19 +9,6 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = [
-    "INVISIBLE",
-    "count",
-    "find",
-    "is_web",
-    "plain",
-    "problem",
-    "seconds",
-    "shorten",
-    "snake_case",
-    "whole",
-]
-
 INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 """Tags, which spell out invisible ASCII, and controls that change the direction of text. People do
 not see them, but language models do."""

@@ -24,6 +24,12 @@ from sentencex import get_sentence_boundaries
 
 BLOCK = 2000
 """Most characters of a sentence. Text without full stops is cut at a space before this length."""
+STOPS = ".!?…。！？।؟۔"
+"""What ends a sentence, in any script."""
+PAUSES = ":;,：；，"
+"""What ends a clause or an introduction."""
+CLOSERS = "\"'”’»)」』）"
+"""What may follow a stop at the end of a sentence."""
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n\s*")
 _LINE_END = re.compile(r"\n")
@@ -46,18 +52,16 @@ LIST_ITEM = re.compile(
 ROW = re.compile(r"(?:[^:;\n]{1,80}: )?[^;\n]+; [^:;\n]{1,80}: |[^:;.!?\n]{1,60}: \S")
 """The beginning of a table row that `tables.row_lines` wrote: `North; 2020: 12 crowns`, or with two
 columns `payee: a name`."""
-_PLAIN_END = re.compile(r"[.!?…。！？।؟۔]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")
+_PLAIN_END = re.compile(rf"[{STOPS}]+[{CLOSERS}\]]*(?=\s|$)|[。！？]+[”’」』）]*")
 # "It closed.[3]:12 Then", "It closed.[citation needed] Then": sentencex finds no end there.
 _MARKED_END = re.compile(
-    r"[.!?।؟۔][\"'”’»)]*"
+    rf"[{STOPS}][{CLOSERS}]*"
     r"(?:\[[^\[\]\n]{1,40}\](?::\s?\d{1,4}(?:[–-]\d{1,4})?)?|【[^】\n]{1,60}】)+\s+(?=[^\sa-z])"
 )
 # "It is 5 m. Boats pass": sentencex takes a single letter for an initial.
 _UNIT_END = re.compile(r"\d\s?(?:km/h|[mglsht])\.\s+(?=[A-Z])")
-# "Guardians of the Galaxy Vol. 2", "c. 700 BC": a number follows the abbreviation.
-_COUNTED = re.compile(
-    r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?|c|ca|approx|b|d|fl|r|BWV|KV|RV)\.\s*$"
-)
+# "Guardians of the Galaxy Vol. 2": a number follows an abbreviation that sentencex does not know.
+_COUNTED = re.compile(r"\b(?:[Vv]ols?|[Cc]hs?|[Ff]igs|[Ss]ecs|[Pp]ts|approx|BWV|KV|RV)\.\s*$")
 # "am 3. Oktober", "der 2. Weltkrieg", "den 3. oktober", "3. und 4. Mai": a full stop after a number
 # makes it an ordinal. "I am 3. Ann is 4." and "It has 3. April was cold." are English.
 _ORDINAL = re.compile(r"(?<![\w.,])\d{1,2}\.\s+$")

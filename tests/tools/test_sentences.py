@@ -19,6 +19,7 @@ from citeproof.tools.sentences import BLOCK, sentences, split, starts, words
         "It is old.[4]: 12–13| It is white.",
         "It is old.[5][citation needed]| It is white.[a]| It fell.[^1][2]| So.",
         "It rose.【1†a】| So.",
+        "It goes on…[a]| Then it stops.| 它很高。[3]| 桥是新的。",
         "She spoke at 5 p.m.: 12 Men came.",
         "He said it.[sic] and left.",
         "ii.| The tower that Ann Lee built is old|\niii) It is white|\no\tIt fell|\n● So",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from citeproof.tools.checking.paragraphs import paragraphs
 from citeproof.tools.citations.marked_text import join_sentences, read_marked
 from citeproof.tools.citations.marks import quote, strip_flags
 from citeproof.tools.entailment import Entailment, Pair, denies, find_supports
+from citeproof.tools.passage_ids import tell_apart
 from citeproof.tools.retrieval import Retriever, from_passages, retrieve_many
 from citeproof.types import (
     CheckCounts,
@@ -73,8 +74,9 @@ async def check(
         raise InputError(f"{k} passages cannot be tried", fix="Try at least one.")
     if not isinstance(sources, Mapping):
         sources = {number: [passage] for number, passage in enumerate(sources, start=1)}
-    sources = _tell_apart(sources)
-    everything = [passage for number in sorted(sources) for passage in sources[number]]
+    ordered = sorted(sources)
+    sources = dict(zip(ordered, tell_apart(sources[n] for n in ordered), strict=True))
+    everything = [passage for passages in sources.values() for passage in passages]
     said = list(_read(whole(text)))
     asked = [sentence for sentence in said if sentence.states]
     cited = await _cited_passages(asked, sources, k)
@@ -93,7 +95,7 @@ async def check(
     )
     score = iter(scores)
     evidence = zip(cited, supports, found, strict=True)
-    numbers = {p.id: number for number in sorted(sources, reverse=True) for p in sources[number]}
+    numbers = {p.id: number for number in reversed(ordered) for p in sources[number]}
     ids = {number: {passage.id for passage in sources[number]} for number in sources}
     sentences: list[CheckedSentence] = []
     for sentence in said:
@@ -118,18 +120,6 @@ async def check(
     return _report(sentences, entailment)
 
 
-def _tell_apart(sources: Mapping[int, Sequence[Passage]]) -> dict[int, list[Passage]]:
-    """Give passages with one id but other texts, such as pieces of a document, other ids."""
-    ids: defaultdict[str, dict[str, str]] = defaultdict(dict)
-
-    def rename(passage: Passage) -> Passage:
-        own = ids[passage.id]
-        new = f"{len(own) + 1}:{passage.id}" if own else passage.id
-        return passage.model_copy(update={"id": own.setdefault(passage.text, new)})
-
-    return {number: list(map(rename, sources[number])) for number in sorted(sources)}
-
-
 @dataclass(frozen=True)
 class _Said:
     text: str
@@ -151,7 +141,6 @@ class _Try:
 
 
 def _read(text: str) -> Iterator[_Said]:
-    """Yield the sentences of a text, in order."""
     for paragraph in paragraphs(strip_flags(text)):
         if paragraph.kind == "code":
             yield _Said(paragraph.text, paragraph.number, (), states=False)

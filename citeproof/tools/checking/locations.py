@@ -9,14 +9,14 @@ import re
 from collections.abc import Sequence
 
 from citeproof.tools.citations.marked_text import MARK
-from citeproof.tools.sentences import Span, starts, words
+from citeproof.tools.sentences import CLOSERS, STOPS, Span, starts, words
 
 _GAP = 24
 """Maximum words between two words of a sentence, such as marks and link addresses."""
 _LINE = re.compile(r"\S(?:.*\S)?")
-_OPENING = re.compile(r"[\"“'‘(*_`\[]*$")
+_OPENING = re.compile(r"[\"“'‘«「『（(*_`\[]*$")
 _CLOSING = re.compile(
-    rf"(?:[^\S\n]*(?:{MARK}|\[(?:unverified|contradicted)\])|[.!?…:;。！？।؟\"”'’)\]*_`])*",
+    rf"(?:[^\S\n]*(?:{MARK}|\[(?:unverified|contradicted)\])|[{STOPS}:;{CLOSERS}\]*_`])*",
     re.IGNORECASE,
 )
 

@@ -22,7 +22,7 @@ from markdown_it.token import Token
 
 from citeproof.tools.citations.marked_text import MARK
 from citeproof.tools.citations.marks import strip_marks
-from citeproof.tools.sentences import LIST_ITEM, words
+from citeproof.tools.sentences import LIST_ITEM, PAUSES, STOPS, words
 
 _NAME_WORDS = 12
 _DEEPEST = 100
@@ -49,7 +49,7 @@ _LITERAL = re.compile(
     r"|(?<!\w)__[a-z]\w*?__(?!\w)"
 )
 _TAIL = re.compile(r"(?<!\W)\W+$")
-_STOPS = frozenset(".!?…:;,。！？।؟۔：；，")
+_STOPS = frozenset(STOPS + PAUSES)
 _NOTE = re.compile(r"\[\^[^\]\n]{1,40}\]|【[^】\n]{1,60}】|[¹²³⁰-⁹]+")
 _ASIDES = re.compile(r"(?<![\])\s])(?:\s*(?:\[[^\[\]\n]*\]|\((?:[^()\n]|\([^()\n]*\))*\)))+\s*$")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -63,10 +64,9 @@ def claim_places(answer: Answer) -> Iterator[tuple[Claim, int, int]]:
     cursor = 0
     for claim in answer.claims:
         numbers = "".join(f"[{citation.number}]" for citation in claim.citations)
-        for shape in (marks(claim), f"{claim.text} {numbers}", claim.text):
-            if (start := answer.text.find(shape, cursor)) >= 0:
-                break
-            if (start := answer.text.find(shape)) >= 0:
+        shapes = (marks(claim), f"{claim.text} {numbers}", claim.text)
+        for shape, begin in product(shapes, (cursor, 0)):
+            if (start := answer.text.find(shape, begin)) >= 0:
                 break
         else:
             continue

@@ -55,9 +55,9 @@ def read_answer_json(reply: str) -> list[MarkedSentence]:
     Places beyond `MOST_SENTENCES` are ignored. The list may stand alone, and a preface before it is
     left out. A reply without such a list has no sentences.
     """
-    if reply.count("{") > _MOST_OBJECTS:
-        return []  # each unclosed one would cost a pass over the whole reply
-    if (begin := _begin(reply)) is None:
+    begin = _begin(reply)
+    # Each unclosed object would cost a pass over the whole reply.
+    if begin is None or reply.count("{") > _MOST_OBJECTS:
         return []
     try:
         found = parse_partial_json(reply[begin:].rstrip("` \n"), strict=False)

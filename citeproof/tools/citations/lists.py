@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from citeproof.tools.citations.quotes import Quote, is_heading
-from citeproof.tools.sentences import split
+from citeproof.tools.sentences import CLOSERS, PAUSES, STOPS, split
 from citeproof.types import Passage
 
 _LINE = re.compile(r"[^\n]*\n?")
 _ITEM = re.compile(r"[ \t]*(?:\d{1,3}[.)]|\([a-z\d]{1,2}\)|[a-z][.)]|[-*+•◦‣▪●–])\s+(?=\S)")
-_ENDS = re.compile(r"[.!?:;,…。：][\"'”’»)]*\Z")
+_ENDS = re.compile(rf"[{STOPS}{PAUSES}][{CLOSERS}]*\Z")
 _INTRODUCES = re.compile(r"[:：]\s*\Z|\b(?:these|following|below|steps)\b", re.IGNORECASE)
 _FEWEST = 2
 """Fewest items of a list."""

@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from citeproof.tools.citations.marked_text import MARK, separate_marks
 from citeproof.tools.documents.passages import boxes_within
-from citeproof.tools.sentences import MARKS, UNSPACED, sentences, split, stems
+from citeproof.tools.sentences import CLOSERS, MARKS, STOPS, UNSPACED, sentences, split, stems
 from citeproof.types import Box, Citation, Claim, Passage
 
 FLAG, CONTRADICTED = "[unverified]", "[contradicted]"
@@ -18,9 +18,9 @@ FLAG, CONTRADICTED = "[unverified]", "[contradicted]"
 
 _OF_NUMBER, _OF_TITLE = 2.0, 0.2
 _WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}][{MARKS}]*)+(?:[.,]\d+)*")
-_END = re.compile(r"(?<![\s.!?…:。！？।؟۔])([.!?…:。！？।؟۔]+[\"'”’»)」』）]*)$")
+_END = re.compile(rf"(?<![\s{STOPS}:])([{STOPS}:]+[{CLOSERS}]*)$")
 """Not the argument of "run git add ."."""
-_REFERENCES = re.compile(rf"(`[^`\n]+`)|(?<=\S[.,;!?”])(?:{MARK})+(?=\s|$)", re.IGNORECASE)
+_REFERENCES = re.compile(rf"(`[^`\n]+`)|(?<=\S[{STOPS},;”])(?:{MARK})+(?=\s|$)", re.IGNORECASE)
 """Code, or reference marks of a quoted text. Marks behind a word stay: `argv[1]` may be code."""
 _FUNCTION_WORDS = frozenset(
     re.findall(

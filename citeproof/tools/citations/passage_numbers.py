@@ -11,20 +11,19 @@ from citeproof.paths import is_folder, resolve
 from citeproof.settings import DocumentSettings
 from citeproof.tools.documents.base import Document
 from citeproof.tools.documents.encodings import decode
-from citeproof.tools.documents.files import READERS, find, load, parse
+from citeproof.tools.documents.files import KNOWN_ENDINGS, READERS, find, load, parse
 from citeproof.tools.documents.jsonl import read_jsonl
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.sandbox import read_safely
+from citeproof.tools.passage_ids import tell_apart
 from citeproof.types import Passage
-
-_JSON_LINES = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True)
 class NumberedPassages:
     """The passages that the numbers of a text can cite."""
 
-    passages: dict[int, tuple[Passage, ...]]
+    passages: dict[int, list[Passage]]
     """Number, from 1 → its passages; none if there is nothing to read. Every id belongs to one
     passage."""
     files: tuple[Path, ...]
@@ -69,15 +68,15 @@ def read_numbered(
             groups += _folder(path, found.files, problems, read)
         else:
             files.append(path)
-            is_lines = path.suffix.lower() in _JSON_LINES
+            is_lines = READERS.get(path.suffix.lower()) is read_jsonl
             groups += _objects(path, passage_words) if is_lines else [read(path)]
-    return NumberedPassages(_by_number(groups), tuple(files), tuple(problems))
+    numbered = dict(enumerate(tell_apart(groups), start=1))
+    return NumberedPassages(numbered, tuple(files), tuple(problems))
 
 
 def _folder(
     path: Path, files: Sequence[Path], problems: list[str], read: Callable[[Path], list[Passage]]
 ) -> list[Sequence[Passage]]:
-    """Read the passages of each file of a folder."""
     groups: list[Sequence[Passage]] = []
     for file in files:
         try:
@@ -89,7 +88,7 @@ def _folder(
         raise InputError(
             f"{path} holds no document that can be read",
             why="; ".join(problem.rstrip(".") for problem in problems[:3]),
-            fix=f"Known endings: {', '.join(sorted(READERS))}.",
+            fix=KNOWN_ENDINGS,
         )
     return groups
 
@@ -105,17 +104,3 @@ def _objects(path: Path, passage_words: int) -> list[Sequence[Passage]]:
         named = [replace(part, id=part.id or f"{path.name}:{number}") for part in parts]
         groups.append(cut(Document(str(path), path.stem, tuple(named)), passage_words))
     return groups
-
-
-def _by_number(groups: Sequence[Sequence[Passage]]) -> dict[int, tuple[Passage, ...]]:
-    """Number groups from 1, and make ids unique that two files give to different passages."""
-    known: dict[str, Passage] = {}
-    numbered: dict[int, tuple[Passage, ...]] = {}
-    for number, group in enumerate(groups, start=1):
-        own = []
-        for passage in group:
-            if known.setdefault(passage.id, passage) != passage:
-                passage = passage.model_copy(update={"id": f"{number}:{passage.id}"})
-            own.append(passage)
-        numbered[number] = tuple(own)
-    return numbered

@@ -8,7 +8,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from citeproof.tools.citations.marks import quotation
-from citeproof.tools.sentences import LIST_ITEM, ROW, Span, split, starts, words
+from citeproof.tools.sentences import (
+    CLOSERS,
+    LIST_ITEM,
+    PAUSES,
+    ROW,
+    STOPS,
+    Span,
+    split,
+    starts,
+    words,
+)
 from citeproof.types import Citation, Claim, Passage, Verdict
 
 _DRAWN = re.compile(r"[-=_~]{4,}|\S(?: {3,}|\t+ *)\S")
@@ -42,14 +52,14 @@ _NO_NAME = frozenset(
 _ITEM = re.compile(r"(?:\d{1,2}[.)]|\([a-z\d]{1,2}\)|[-*•–])\s+(?=\S)")
 """The number or bullet of an item in a list."""
 _MARKDOWN = re.compile(r"[ \t]*#")
-_ENDS = re.compile(r"[.!:;,…。：][\"'”’»)]*\Z")
+_ENDS = re.compile(rf"(?![?？؟])[{STOPS}{PAUSES}][{CLOSERS}]*\Z")
 _LONGEST_HEADING = 12
 """Maximum length of a heading, in words."""
 _FEWEST = 4
 """Fewest words of a quote that says something; one with fewer is a heading."""
 _ANNOUNCES = re.compile(r":$|\b(?:the following|as follows)\b", re.IGNORECASE)
 """Matches a sentence that leads to the next and says nothing by itself."""
-_STATEMENT = re.compile(r"[^a-z].*[.!?…。！？।؟][\"'”’»)\]]*\Z|.*[^:]: ?[^:]", re.DOTALL)
+_STATEMENT = re.compile(rf"[^a-z].*[{STOPS}][{CLOSERS}\]]*\Z|.*[^:]: ?[^:]", re.DOTALL)
 """Matches a whole sentence or the row of a table, not a heading or an item of a list."""
 
 

@@ -80,27 +80,24 @@ async def find_answered(
         return "\n".join([*titles, *headings, said])
 
     proved = [claim for claim in claims if not claim.verdict.failed]
-    failed = [claim for claim in claims if claim.verdict.failed]
+    told = [text([claim], claim.text) for claim in proved]
+    failed = [text([claim], claim.text) for claim in claims if claim.verdict.failed]
     whole = [text(proved, " ".join(claim.text for claim in proved))] if len(proved) > 1 else []
+    titled = list(zip(proved, told, strict=True))
     quoted = [
-        (
-            text([claim], claim.text),
-            text([claim], citation.sentence),
-            text([claim], f"{citation.sentence}\n{claim.text}"),
-        )
-        for claim in proved
-        for citation in claim.citations
+        (alone, text([claim], one.sentence), text([claim], f"{one.sentence}\n{claim.text}"))
+        for claim, alone in titled
+        for one in claim.citations
     ]
-    alone = [text([claim], claim.text) for claim in (*proved, *failed)]
-    titled = list(zip(proved, alone[: len(proved)], strict=True))
-    texts = list(dict.fromkeys([*alone, *whole, *(one for some in quoted for one in some[1:])]))
+    own = [*told, *whole]
+    more = (one for _, *both in quoted for one in both)
+    texts = list(dict.fromkeys([*told, *failed, *whole, *more]))
     found = Answered([], [], [])
     limit = answerability.threshold
     for part, row in zip(parts, await score_answers(answerability, parts, texts), strict=True):
         scores = dict(zip(texts, row, strict=True))
-        own = [*alone[: len(proved)], *whole]
-        near = [some for claim, *some in quoted if scores[claim] >= limit / 2]
-        about = [claim for claim, told in titled if scores[told] >= limit / 2] or proved
+        near = [both for alone, *both in quoted if scores[alone] >= limit / 2]
+        about = [claim for claim, alone in titled if scores[alone] >= limit / 2] or proved
         fits = not lacks_asked_kind(" ".join(map(_stated, about)), part)
         found.proved.append(
             fits
@@ -108,10 +105,10 @@ async def find_answered(
                 any(scores[one] >= limit for one in own)
                 or any(scores[said] >= limit for said, _ in near)
                 or any(scores[both] >= halfway(limit) for _, both in near)
-                or any(_settles(claim.text, told, part) for claim, told in titled)
+                or any(_settles(claim.text, alone, part) for claim, alone in titled)
             )
         )
-        found.failed.append(any(scores[one] >= limit for one in alone[len(proved) :]))
+        found.failed.append(any(scores[one] >= limit for one in failed))
         found.likely.append(fits and any(scores[one] >= limit / 2 for one in own))
     return found
 

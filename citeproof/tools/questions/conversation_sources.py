@@ -19,6 +19,7 @@ from citeproof.tools.documents.base import Document as Source
 from citeproof.tools.documents.base import Part
 from citeproof.tools.documents.passages import cut
 from citeproof.tools.entailment import Entailment
+from citeproof.tools.passage_ids import tell_apart
 from citeproof.tools.retrieval import Retriever, from_passages
 from citeproof.tools.retrieval.both import Both
 from citeproof.types import Answer, CheckReport, Passage
@@ -52,7 +53,7 @@ def read_sources(
             groups += [_cut(passage) for passage in _results(message)]
     kept: dict[int, list[Passage]] = {}
     known: set[str] = set()
-    for group in groups:
+    for group in tell_apart(groups):
         if new := [passage for passage in group if passage.id not in known]:
             kept[len(kept) + 1] = new
             known.update(passage.id for passage in new)
@@ -77,9 +78,10 @@ async def check_answer(
 
     The retriever finds further passages, such as those of an index. Raises what `check` does.
     """
-    own = from_passages([passage for group in sources.values() for passage in group])
-    both = own if retriever is None else Both(own, retriever)
-    return await check(str(answer.text), sources, entailment, retriever=both)
+    if retriever is not None:
+        own = from_passages([passage for group in sources.values() for passage in group])
+        retriever = Both(own, retriever)
+    return await check(str(answer.text), sources, entailment, retriever=retriever)
 
 
 def _results(message: ToolMessage) -> Iterator[Passage]:

@@ -9,11 +9,10 @@ from functools import cached_property
 from citeproof.tools.citations.marks import adds_nothing, content, supporting_sentence
 from citeproof.tools.citations.quotes import Quote, find_quote, quotes_in
 from citeproof.tools.entailment import halfway
-from citeproof.tools.entailment.details import missing_code, missing_details
+from citeproof.tools.entailment.code_names import missing_code
+from citeproof.tools.entailment.details import missing_details
 from citeproof.tools.sentences import LIST_ITEM, ROW, split
 from citeproof.types import Passage
-
-__all__ = ["DoubtedClaim"]
 
 _AGREED = 0.6
 """If no other quote answers, a failed claim gives way to a sentence that has its numbers, apart

@@ -7,7 +7,7 @@ import re
 from citeproof.tools.citations.marks import content
 from citeproof.tools.entailment.numbers import NUMBER_VALUES
 from citeproof.tools.entailment.spans import MONTH, YEAR
-from citeproof.tools.questions.parts import strip_preamble
+from citeproof.tools.questions.parts import AUXILIARY, strip_preamble
 from citeproof.tools.questions.wording import asks_who, asks_why
 
 _HOW_MANY = re.compile(r"\s*(?:\w+\s+)?how many\b", re.IGNORECASE)
@@ -18,11 +18,9 @@ _HOW_LONG = re.compile(r"\s*(?:\w+\s+)?how (?:long|far|old|soon|often)\b", re.IG
 _FIGURE = re.compile(rf"\d|\b(?:{'|'.join(NUMBER_VALUES)})\b", re.IGNORECASE)
 _OTHERS = """
     million billion trillion pair couple dozens hundreds thousands no none nobody nothing all every
-    each unlimited
+    each unlimited several multiple
 """
-_NUMBER = re.compile(
-    rf"\d|\b(?:{'|'.join([*NUMBER_VALUES, *_OTHERS.split()])}|several|multiple)\b", re.IGNORECASE
-)
+_NUMBER = re.compile(rf"\d|\b(?:{'|'.join([*NUMBER_VALUES, *_OTHERS.split()])})\b", re.IGNORECASE)
 """A figure, a number in words, or a share; "some" and "many" are none."""
 _NO_COUNT = re.compile(
     rf"\b(?:in|since|by|until|till|from|during|of|before|after|around|between|and)\s+"
@@ -36,7 +34,7 @@ _MAIN_CLAUSE = (
 )
 """Follows a condition: "When I travel by train do I pay for my dog?"."""
 _WHEN = re.compile(
-    r"\s*when (?:(?:did|do|does|is|are|was|were|will|has|have|had|can|could|must|may|should)\b"
+    rf"\s*when (?:{AUXILIARY}\b"
     rf"|(?:(?!\b(?:who|what|which|where|why|how)\b|{_MAIN_CLAUSE})[^,?])+\?\s*$)",
     re.I,
 )

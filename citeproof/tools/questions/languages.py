@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from citeproof.tools.questions.parts import QUESTION_WORDS
+
 _WORD = re.compile(r"[^\W\d_]+")
-_ASKING = frozenset(("how", "what", "when", "where", "which", "who", "whom", "whose", "why"))
+_ASKING = frozenset(QUESTION_WORDS.split("|"))
 _ENGLISH = frozenset(
     _WORD.findall("""
     a about an and are at by can did do does for from had has have in is it its no of on or that

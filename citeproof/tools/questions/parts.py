@@ -7,21 +7,22 @@ from collections.abc import Sequence
 
 from citeproof.tools.sentences import split
 
-_WH = r"(?:who|whom|whose|what|which|when|where|why|how)"
+QUESTION_WORDS = "who|whom|whose|what|which|when|where|why|how"
+_WH = rf"(?:{QUESTION_WORDS})"
 _BEFORE = r"(?:(?:in|on|at|by|for|to|of|from|with|under|since|until)\s+)?"
-_AUXILIARY = (
+AUXILIARY = (
     "(?:am|is|are|was|were|do|does|did|has|have|had|can|could|will|would|may|must|should|shall)"
 )
 _AND = re.compile(
     rf"[,;]?\s+(?:and|or)\s+(?={_BEFORE}{_WH}\b)|,\s+(?={_BEFORE}{_WH}(?:,|\s+(?:and|or)\b))"
-    rf"|\?\s+(?:(?:and|or)\s+)?(?=(?:{_BEFORE}{_WH}|{_AUXILIARY})\b)",
+    rf"|\?\s+(?:(?:and|or)\s+)?(?=(?:{_BEFORE}{_WH}|{AUXILIARY})\b)",
     re.I,
 )
 _ASKS = re.compile(rf"^{_BEFORE}{_WH}\b(?P<rest>.*)$", re.I)
 _ASKS_ITSELF = re.compile(
     rf"^{_BEFORE}{_WH}"
     r"(?:\s+(?!(?:I|you|he|she|it|we|they|a|an|the|this|that|my|your|our)\b)\w+){0,2}?"
-    rf"\s+{_AUXILIARY}\b",
+    rf"\s+{AUXILIARY}\b",
     re.I,
 )
 """Matches "when is it served", but not "when it is served", which may be what is known or not."""
@@ -34,13 +35,13 @@ _DEMANDS = re.compile(
 _PRONOUN = re.compile(
     r"\b(?:he|him|his|she|hers?|it|its|they|them|theirs?|this|that|these)\b", re.I
 )
-_BEGINS = re.compile(rf"^\s*(?:\w+\s+)?{_AUXILIARY}\b", re.I)
+_BEGINS = re.compile(rf"^\s*(?:\w+\s+)?{AUXILIARY}\b", re.I)
 """Matches what stands before the topic, such as "long is" in "How long is a cycle?"."""
-_YES_OR_NO = re.compile(rf"^\W*{_AUXILIARY}(?:n['’]t)?\s+(?!.*,?\s+or\b)", re.I)
+_YES_OR_NO = re.compile(rf"^\W*{AUXILIARY}(?:n['’]t)?\s+(?!.*,?\s+or\b)", re.I)
 _ENDS_ASKING = re.compile(rf"\b{_WH}$", re.I)
 _CONDITION = re.compile(
-    rf"^\s*(?:if|when|while|after|before|once|since|because|as|although)\s+(?!{_AUXILIARY}\b)"
-    rf"[^?]*?,\s+(?=(?:{_BEFORE}{_WH}|{_AUXILIARY})\b)",
+    rf"^\s*(?:if|when|while|after|before|once|since|because|as|although)\s+(?!{AUXILIARY}\b)"
+    rf"[^?]*?,\s+(?=(?:{_BEFORE}{_WH}|{AUXILIARY})\b)",
     re.I,
 )
 """Matches a clause in front of a question, such as "If I am ill,"."""
@@ -55,12 +56,12 @@ _COURTESY = re.compile(
 _ONLY_ASKS = re.compile(rf"{_BEFORE}{_WH}(?:\s+(?:many|much|long|often|far|year|date))?", re.I)
 """Matches a part that does not say on its own what it asks."""
 _SAYS_LITTLE = re.compile(
-    rf"(?:(?:{_WH}|{_AUXILIARY}|I|me|my|we|us|our|you|your|one|a|an|the|much|many|long|often)\b\W*)*"
+    rf"(?:(?:{_WH}|{AUXILIARY}|I|me|my|we|us|our|you|your|one|a|an|the|much|many|long|often)\b\W*)*"
     r"(?:(?-i:[^\W\dA-Z])\w*\W*)?",
     re.I,
 )
 """Matches a part with one word, and no name, besides those of many questions."""
-_FROM_VERB = re.compile(rf"(?:\S+\s+){{0,2}}?({_AUXILIARY}\b.*)", re.I)
+_FROM_VERB = re.compile(rf"(?:\S+\s+){{0,2}}?({AUXILIARY}\b.*)", re.I)
 
 
 def strip_preamble(question: str) -> str:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from citeproof.errors import InputError
 from citeproof.state.documents import to_passage
 from citeproof.text import whole
+from citeproof.tools.passage_ids import tell_apart
 from citeproof.tools.retrieval import Retriever, from_passages
 from citeproof.types import Passage
 
@@ -73,10 +74,11 @@ def read_documents(documents: Iterable[object]) -> list[Passage]:
             why=f"what was passed is a single {type(documents).__name__}",
             fix='Pass a list, even of a single one: {"documents": [document]}.',
         )
-    known: dict[str, Passage] = {}
-    passages, size, number = [], 0, 0
+    passages = list[Passage]()
+    size = 0
     for number, document in enumerate(documents, start=1):
         passage = _passage(document, number)
+        passages.append(passage)
         size += len(passage.text) + len(passage.title)
         if number > MOST_DOCUMENTS or size > MOST_TEXT:
             raise InputError(
@@ -84,14 +86,11 @@ def read_documents(documents: Iterable[object]) -> list[Passage]:
                 why=f"the limits are {MOST_DOCUMENTS:,} documents and {MOST_TEXT:,} characters",
                 fix="Index them: citeproof index DOCS.",
             )
-        if not passage.text.strip():  # such as an empty page of a PDF
-            continue
-        if known.setdefault(passage.id, passage) != passage:  # such as pieces of one document
-            passage = passage.model_copy(update={"id": f"{number}:{passage.id}"})
-        passages.append(passage)
-    if number and not passages:
+    # Some have no text, such as an empty page of a PDF.
+    [told] = tell_apart([[passage for passage in passages if passage.text.strip()]])
+    if passages and not told:
         raise InputError("The documents are blank", fix="Pass at least one with text.")
-    return passages
+    return told
 
 
 def _passage(document: object, number: int) -> Passage:

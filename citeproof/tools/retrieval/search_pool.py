@@ -65,10 +65,7 @@ class ListPool:
         for query, row in zip(queries, cosines, strict=True):
             near = {} if row is None else dict(zip(names, map(float, row), strict=True))
             best = sorted(near, key=near.__getitem__, reverse=True)[:depth]
-            scores: dict[str, float] = {}
-            if kind != "dense":
-                [by_words] = self._index().search([query], depth)
-                scores = dict(by_words)
+            scores = {} if kind == "dense" else dict(self._index().search(query, depth))
             if kind == "fused":
                 scores |= self._index().scores(query, best)
             keys = dict.fromkeys([*best, *scores])

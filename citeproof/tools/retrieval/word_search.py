@@ -16,7 +16,7 @@ import sqlite3
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -128,28 +128,8 @@ class Words:
         with self._lock, self._errors():
             self._make_tables()
 
-    def search(self, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
-        """Return, for each query, the k best texts that share a word with it, and their scores."""
-        return [self._search(query, k) for query in queries]
-
-    def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
-        """Return the scores of texts by id; those without a word of the query are left out."""
-        with self._snapshot():
-            score = self._scorer(query)
-            found = [
-                row
-                for key in ids
-                for row in self._db.execute("SELECT id, tokens FROM row WHERE id = ?", [key])
-            ]
-        scored = ((key, score(text)) for key, text in found)
-        return {key: value for key, value in scored if value > 0}
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._db.close()
-
-    def _search(self, query: str, k: int) -> list[tuple[str, float]]:
+    def search(self, query: str, k: int) -> list[tuple[str, float]]:
+        """Return the k best texts that share a word with the query, and their scores."""
         with self._snapshot():
             frequencies = self._frequencies(query)
             if not frequencies:
@@ -163,17 +143,37 @@ class Words:
                 chosen.append(f'"{token}"')
             depth = k if len(chosen) == len(frequencies) else max(_DEPTH, 4 * k)
             found = self._db.execute(_BEST, [" OR ".join(chosen), depth]).fetchall()
-            score = self._scorer(query)
+            score = self._scorer(frequencies)
         scored = [(key, score(text)) for key, text in found]
         return sorted(scored, key=lambda pair: pair[1], reverse=True)[:k]
 
-    def _scorer(self, query: str) -> Callable[[str], float]:
-        """Return a function that computes the BM25 of a row's tokens as FTS5 does."""
+    def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
+        """Return the scores of texts by id; those without a word of the query are left out."""
+        with self._snapshot():
+            score = self._scorer(self._frequencies(query))
+            found = [
+                row
+                for key in ids
+                for row in self._db.execute("SELECT id, tokens FROM row WHERE id = ?", [key])
+            ]
+        scored = ((key, score(text)) for key, text in found)
+        return {key: value for key, value in scored if value > 0}
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def _scorer(self, frequencies: Mapping[str, int]) -> Callable[[str], float]:
+        """Return a function that computes the BM25 of a row's tokens as FTS5 does.
+
+        `frequencies` says how many rows have each word of the query.
+        """
         rows, total = self._db.execute("SELECT rows, tokens FROM note").fetchone()
         mean = total / max(rows, 1)
         weights = {
             token: max(math.log((rows - held + 0.5) / (held + 0.5)), 1e-6)
-            for token, held in self._frequencies(query).items()
+            for token, held in frequencies.items()
         }
 
         def score(text: str) -> float:

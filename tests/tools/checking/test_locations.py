@@ -23,7 +23,7 @@ Then it fell [1, 2] down [unverified]. It is white.
 | 1871 | Ann Lee built the tower [1] |
 | 1872 | It burnt |
 
-It burnt. It burnt. Die Straße ist GROẞ.
+It burnt. It burnt. Die Straße ist GROẞ. پل نیا ہے۔ «Ann» «fell.»
 """
 
 
@@ -48,6 +48,8 @@ def test_sentences_are_found_with_their_marks_and_signs() -> None:
         "It burnt.",
         "It burnt.",
         "Die Straße ist GROẞ.",
+        "پل نیا ہے۔",
+        "«Ann» «fell.»",
     ]
 
 

@@ -103,6 +103,7 @@ def test_a_claim_quotes_the_sentence_that_supports_it_where_there_is_one() -> No
     ("form", "reply", "claims"),
     [
         ("prose", "One [9][4][2][1][3]. Two.", [("One.", [4, 2, 1]), ("Two.", [])]),
+        ("prose", "One, as stated in passage 1.", [("One.", [1])]),
         ("prose", JSON, [("Ann built it.", [1])]),
         ("prose", "One [2]. Two [1]. One [3]. One.", [("One.", [2]), ("Two.", [1])]),
         ("list", "Ann [9][2][1], Cy [3], Bo", [("Ann", [2]), ("Cy", [3]), ("Bo", [])]),

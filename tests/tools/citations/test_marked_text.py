@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citeproof.testing import passage
-from citeproof.tools.citations.answer_text import read_claims
 from citeproof.tools.citations.marked_text import mark_mentions, read_marked, unwrap
-from citeproof.tools.citations.reply_sentences import reply_sentences
 
 NOTES = ("[a]", "[citation needed]", "[^1]", "【1†source】")
 """Behind a stop, these end a sentence as well."""
@@ -195,10 +192,3 @@ def test_a_mention_becomes_a_mark(reply: str, marked: str) -> None:
 )
 def test_other_text_stays(reply: str) -> None:
     assert mark_mentions(reply) == reply
-
-
-def test_claims_are_read_without_mentions() -> None:
-    reply = "The tower is old, as stated in passage 1."
-    [claim] = read_claims(reply, {1: passage("The tower is old.")}, "prose")
-    assert (claim.text, [c.number for c in claim.citations]) == ("The tower is old.", [1])
-    assert reply_sentences(reply) == ["The tower is old."]

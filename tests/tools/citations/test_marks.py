@@ -36,6 +36,7 @@ def test_marks_stand_before_the_full_stop(text: str, marked: str) -> None:
     [
         ("It opened in 1871.[3]", "It opened in 1871 [1]."),
         ("It is old.[4][passage 5] It is tall.[6]", "It is old [1]. It is tall [1]."),
+        ("它很高。[3] 桥是新的。[4]", "它很高 [1]。 桥是新的 [1]。"),
         ("In 1871,[3] it opened.", "In 1871, it opened [1]."),
         ("Its name is argv[1] here.", "Its name is argv[1] here [1]."),
         ("Type `jq a.[0] b` twice.[2]", "Type `jq a.[0] b` twice [1]."),

@@ -60,6 +60,11 @@ def test_a_heading_is_no_context() -> None:
     assert not quotes[2].stands_alone
 
 
+@pytest.mark.parametrize("line", ["It is open!", "मीनार ऊँची है।", "پل نیا ہے۔", "「塔很高。」"])
+def test_a_line_with_a_stop_is_no_heading(line: str) -> None:
+    assert [quote.heading for quote in quotes_in(passage(f"{line}\nIt serves tea."))] == ["", ""]
+
+
 def test_the_number_of_an_item_is_not_quoted() -> None:
     text = "2. The election begins in May.\n- Ballots are secret.\n1871 was a bad year."
     said = ["The election begins in May.", "Ballots are secret.", "1871 was a bad year."]

@@ -15,6 +15,7 @@ LONG = "The tall stone tower on the northern headland was lit in 1871"  # as if 
         ("\nAnn Lee built it.\n\nBo kept it.", ["Ann Lee built it.", "Bo kept it."]),
         ("Ann Lee built it. DONE", ["Ann Lee built it."]),
         ("Next sentence: Ann Lee built it [2].", ["Ann Lee built it."]),
+        ("Ann Lee built it, as stated in passage 1.", ["Ann Lee built it."]),
         ('"Ann Lee built it."', ["Ann Lee built it."]),
         ("Done Deal was released in 1998.", ["Done Deal was released in 1998."]),
         ("Donegal is a county.", ["Donegal is a county."]),

@@ -20,6 +20,14 @@ def claim(text: str, status: str = "supported") -> Claim:
     )
 
 
+async def answers(
+    model: TableEntailment, *claims: Claim, question: str = "Who?", source: Passage = UNTITLED
+) -> tuple[bool, bool, bool]:
+    """Whether proved claims, failed claims and claims that come close answer."""
+    [proved], [failed], [likely] = await find_answered(model, [question], claims, {"a": source})
+    return proved, failed, likely
+
+
 @pytest.mark.parametrize(
     ("of_claim", "of_sentence", "answered"),
     [(0.6, 0.1, True), (0.3, 0.5, True), (0.3, 0.4, False), (0.2, 0.9, False)],
@@ -28,17 +36,15 @@ async def test_the_sentence_that_proves_may_complete_a_claim(
     of_claim: float, of_sentence: float, answered: bool
 ) -> None:
     model = TableEntailment(lambda text, _: of_sentence if SENTENCE in text else of_claim)
-    found = await find_answered(
-        model, ["Who was made president in 1950?"], [claim("It was Kintner.")], {"a": ABC}
-    )
-    assert found[:2] == ([answered], [False])
+    found = await answers(model, claim("It was Kintner."), source=ABC)
+    assert found[:2] == (answered, False)
     assert model.pairs[0].premise == "Title: ABC\nIt was Kintner."
 
 
 async def test_a_claim_is_read_below_the_heading_of_its_sentence() -> None:
     model = TableEntailment({})
-    passage = Passage(id="a", title="ABC", text=f"Early years\n\n{SENTENCE}\n\nLater\n\nIt grew.")
-    await find_answered(model, ["Who?"], [claim("It was Kintner.")], {"a": passage})
+    source = Passage(id="a", title="ABC", text=f"Early years\n\n{SENTENCE}\n\nLater\n\nIt grew.")
+    await answers(model, claim("It was Kintner."), source=source)
     assert model.pairs[0].premise == "Title: ABC\nEarly years\nIt was Kintner."
 
 
@@ -48,39 +54,21 @@ async def test_claim_and_sentence_may_surely_answer_together(
 ) -> None:
     both = f"{SENTENCE}\nIt was Kintner."
     model = TableEntailment(lambda text, _: of_both if both in text else 0.3)
-    found = await find_answered(model, ["Who?"], [claim("It was Kintner.")], {"a": UNTITLED})
-    assert found[:2] == ([answered], [False])
+    assert (await answers(model, claim("It was Kintner.")))[:2] == (answered, False)
 
 
 @pytest.mark.parametrize(
-    ("question", "said", "answered"),
-    [
-        ("How many presidents did Noble make?", "Noble made some presidents.", False),
-        ("How many presidents did Noble make?", "Noble made two presidents.", True),
-        ("How many did Noble make in 1950?", "In 1950 Noble made one of the presidents.", False),
-        ("In how many years did Noble do it?", "Noble did it in both years.", True),
-        ("Who asked how many there are?", "Noble did.", True),
-        ("When did Noble do it in 1950?", "Noble did it for his president.", False),
-        ("When did Noble do it in 1950?", "Noble did it when Kintner left.", True),
-        ("When did Noble do it in 1950?", "Noble did it last Tuesday.", True),
-        ("When Noble left, who came?", "Kintner came.", True),
-        ("Why was Kintner made president?", "Kintner was made president in 1950.", False),
-        ("Why was Kintner made president?", "Noble wanted it.", True),
-    ],
+    ("said", "answered"), [("Noble made some.", False), ("Noble made two.", True)]
 )
-async def test_how_many_when_and_why_need_a_number_a_time_and_a_reason(
-    question: str, said: str, answered: bool
-) -> None:
+async def test_how_many_needs_a_number(said: str, answered: bool) -> None:
     model = TableEntailment(lambda *_: 0.9)
-    found = await find_answered(model, [question], [claim(said)], {"a": UNTITLED})
-    assert found[:2] == ([answered], [False])
+    question = "How many presidents did Noble make in 1950?"
+    assert (await answers(model, claim(said), question=question))[0] is answered
 
 
 async def test_the_sentence_behind_a_claim_that_failed_answers_nothing() -> None:
     model = TableEntailment(lambda text, _: 0.9 if SENTENCE in text else 0.3)
-    said = [claim("It was Noble.", "unsupported")]
-    found = await find_answered(model, ["Who?"], said, {"a": UNTITLED})
-    assert found == ([False], [False], [False])
+    assert await answers(model, claim("It was Noble.", "unsupported")) == (False, False, False)
 
 
 @pytest.mark.parametrize(
@@ -96,9 +84,9 @@ async def test_the_sentence_behind_a_claim_that_failed_answers_nothing() -> None
 async def test_a_claim_settles_a_question_for_yes_or_no_by_its_words(
     question: str, answered: bool
 ) -> None:
-    said = [claim("Subletting is forbidden.")]
-    found = await find_answered(TableEntailment({}), [question], said, {"a": UNTITLED})
-    assert found[:2] == ([answered], [False])
+    said = claim("Subletting is forbidden.")
+    found = await answers(TableEntailment({}), said, question=question)
+    assert found[:2] == (answered, False)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +97,8 @@ async def test_a_claim_that_comes_close_likely_answers(
     question: str, score: float, likely: bool
 ) -> None:
     model = TableEntailment(lambda *_: score)
-    found = await find_answered(model, [question], [claim("It was Kintner.")], {"a": UNTITLED})
-    assert (found.proved, found.likely) == ([False], [likely])
+    found = await answers(model, claim("It was Kintner."), question=question)
+    assert found == (False, False, likely)
 
 
 KEPT = passage("Every change is pushed. The snapshots are kept for 20 days.", id="kept")

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.documents import Document
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 
 from citeproof.tools.questions.conversation import answered_question, last_asked, transcript
+from citeproof.tools.questions.conversation_sources import read_sources
 
 FIRST: list[AnyMessage] = [
     HumanMessage("Who built it?"),
@@ -60,3 +68,10 @@ def test_a_transcript_is_bounded_and_harmless() -> None:
 )
 def test_a_long_answer_is_cut_before_a_word_if_it_has_spaces(said: str, shown: str) -> None:
     assert transcript([HumanMessage("Who?"), AIMessage(said)]) == f"Question: Who?\nAnswer: {shown}"
+
+
+def test_pieces_of_a_document_that_share_its_id_are_sources_each() -> None:
+    first, second = (Document(text, id="doc") for text in ("It is old.", "It is white."))
+    found = ToolMessage("two", tool_call_id="1", artifact=[first, second, first])
+    sources = read_sources([found, found], [second])
+    assert [passage.text for [passage] in sources.values()] == ["It is white.", "It is old."]

@@ -16,7 +16,7 @@ time.sleep(max(0.0, begin - time.time()))
 for place in range(40):
     words = Words(folder / str(place))
     words.change([sys.argv[3]], [Row(sys.argv[3], sys.argv[3], "the tide")])
-    assert sys.argv[3] in dict(words.search(["tide"], 9)[0])
+    assert sys.argv[3] in dict(words.search("tide", 9))
     words.close()
 """
 
@@ -49,7 +49,7 @@ def test_a_search_reads_one_state_of_a_file_that_another_one_changes(tmp_path: P
     thread = threading.Thread(target=change)
     thread.start()
     try:
-        found = {tuple(reader.search(["tide"], 9)[0]) for _ in range(2000)}
+        found = {tuple(reader.search("tide", 9)) for _ in range(2000)}
     finally:
         done.set()
         thread.join()
