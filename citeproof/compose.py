@@ -27,7 +27,7 @@ from citeproof.agents.claim_source import DraftReader
 from citeproof.errors import SettingsError
 from citeproof.graphs.llatrieval import LLatrievalParameters
 from citeproof.graphs.options import KeepingOptions, ProofOptions
-from citeproof.graphs.proof import ProofParameters, proof_inside
+from citeproof.graphs.proof import ProofParameters, proof_graph
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.parameters import Parameters
 from citeproof.state import KeptResult, KeptState, ProvedState, Result
@@ -88,13 +88,14 @@ def verify_with(draft: Any, tools: Toolbox, **options: Unpack[ProofOptions]) -> 
     """
     _refuse_names(draft)
     name = options.get("name") or f"{_name_of(draft)}+proof"
-    own: dict[str, Any] = {**options, "name": name, "insert_after": None}
+    own: dict[str, Any] = {**options, "name": name}
+    inserted: ProofOptions = {"insert_after": own.pop("insert_after", None)}
     builder = MethodBuilder(tools, name, ProofParameters, ProvedState, Result, own, end="")
     builder.add_nodes(
         {
             "draft": draft,
             "draft_reader": DraftReader(),
-            "proof": proof_inside(tools, builder.schema, options.get("insert_after")),
+            "proof": proof_graph(tools, builder.schema, inserted, inside=True),
         }
     )
     builder.add_opening("draft")

@@ -124,10 +124,7 @@ def current_parameters(schema: type[P]) -> P:
     For nodes and routes of a graph. `update_state` calls routes outside a run, where only the
     defaults are known.
     """
-    try:
-        runtime = get_runtime(schema)
-    except RuntimeError:  # called outside any graph
-        return schema()
+    runtime = get_runtime(schema)
     return parameters_from(runtime.context if runtime else None, schema) or schema()
 
 

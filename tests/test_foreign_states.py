@@ -10,12 +10,10 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from citeproof import Answer, Passage, Toolbox, build_vtg
-from citeproof.agents.answerer import Answerer
 from citeproof.agents.generation_verifier import GenerationVerifier
 from citeproof.agents.retriever import Retriever
 from citeproof.errors import InputError, SettingsError
 from citeproof.state import Draft
-from citeproof.testing import ScriptedChatModel
 from tests.chain import chain
 from tests.graphs.scripts import BUILT, A, Script
 
@@ -100,8 +98,6 @@ def test_a_graph_that_keeps_a_state_of_its_own_is_refused(tools: Toolbox) -> Non
 
 
 class Context(TypedDict, total=False):
-    model: str
-    answer_tokens: int
     max_calls: Any
 
 
@@ -109,15 +105,6 @@ class Written(TypedDict, total=False):
     question: str
     passages: list[Passage]
     claims: list[Any]
-
-
-def test_a_context_sets_parameters_and_leaves_tools_alone() -> None:
-    """Many graphs have a `model` in their context, for their own nodes."""
-    model = ScriptedChatModel([f"{BUILT} [1]."])
-    graph = chain(Written, context=Context, write=Answerer(model)).compile()
-    context = {"model": "openai:gpt-4o", "answer_tokens": 33}
-    graph.invoke({**ASKED, "passages": [A]}, context=context)
-    assert [call.arguments["max_tokens"] for call in model.calls] == [33]
 
 
 @pytest.mark.parametrize("limit", ["many", 0])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from citeproof.agents.base import Node
 from citeproof.runtime.events import ClaimRejected, ClaimVerified, emit
 from citeproof.state import CandidateState, Contrast, Corroboration, Update
+from citeproof.text import count
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.rouge import rouge_2, tokenize
 from citeproof.types import Claim, Verdict
@@ -52,7 +53,7 @@ class AgreementChecker(Node):
                 kept.append(claims[-1])
             elif not contrast.agreed:
                 emit(ClaimRejected(text=claim.text, reason=reason))
-        times = "1 round" if contrast.number == 1 else f"{contrast.number} rounds"
+        times = count(contrast.number, "round")
         doubt = f"No agreement in {times}; the answer is the last, which was not verified."
         return {
             "claims": claims,

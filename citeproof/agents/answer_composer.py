@@ -15,6 +15,7 @@ from citeproof.runtime.events import ClaimAccepted, ClaimRejected, emit
 from citeproof.runtime.meter import note
 from citeproof.runtime.place import current_place
 from citeproof.state import Update, WritingState, memory_passages
+from citeproof.text import count
 from citeproof.tools.citations.answer_message import answer_message
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.citations.marks import CONTRADICTED, FLAG, marks
@@ -211,8 +212,7 @@ class AnswerComposer(Node):
             if unproved := sum(claim.verdict.failed for claim in claims):
                 reasons.append(f"{unproved} of {len(claims)} claims could not be proved.")
         if disputed := sum(bool(claim.against) for claim in claims):
-            told = "claim" if disputed == 1 else "claims"
-            reasons.append(f"Passages say otherwise about {disputed} {told}.")
+            reasons.append(f"Passages say otherwise about {count(disputed, 'claim')}.")
         if claims and dropped:
             left_out = "claim was" if len(dropped) == 1 else "claims were"
             reasons.append(f"{len(dropped)} unproved {left_out} left out.")

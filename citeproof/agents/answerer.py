@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from citeproof.agents.base import LLMNode
-from citeproof.agents.summarizer import read_passages
 from citeproof.errors import BudgetExceededError
 from citeproof.prompts import Prompt, context, fill
 from citeproof.prompts.demonstrations import Demonstration, demonstrations
 from citeproof.runtime.gather import together
 from citeproof.runtime.meter import note
-from citeproof.state import ShortenedState, Update, memory_passages
+from citeproof.state import ShortenedState, Update, memory_passages, read_passages
 from citeproof.tools.citations.answer_text import (
     AnyForm,
     citing_instruction,

@@ -14,11 +14,10 @@ from itertools import pairwise
 from typing import Literal
 
 from citeproof.agents.base import LLMNode, Node
-from citeproof.agents.summarizer import read_passages
 from citeproof.errors import VerifierOutageError
 from citeproof.prompts import Prompt, fill
 from citeproof.runtime.meter import note
-from citeproof.state import Reflection, ReflectionState, Update, memory_passages
+from citeproof.state import Reflection, ReflectionState, Update, memory_passages, read_passages
 from citeproof.tools.citations.answer_text import AnyForm, introduce, written_out
 from citeproof.tools.entailment import Entailment, Pair, pair
 from citeproof.types import Claim, Passage

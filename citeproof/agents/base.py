@@ -45,7 +45,7 @@ from citeproof.state.documents import as_passage
 from citeproof.text import snake_case
 from citeproof.tools.entailment.own import coerce_entailment
 from citeproof.tools.llm.model import LLM, coerce_llm
-from citeproof.tools.questions.sources import validate_question
+from citeproof.tools.questions.sources import select_source, validate_question
 from citeproof.tools.retrieval import Retriever, coerce_retriever, retrieve_many
 from citeproof.types import Answer, Passage, Usage
 
@@ -109,7 +109,8 @@ class Node(Runnable[Any, Any]):
         cost: Ledger = {place.call: _cost(meter, inner, place)}
         if isinstance(answer := update.get("answer"), Answer):
             return {**update, **_close_answer(answer, {**ledger, **cost}, place)}
-        return {**update, "ledger": _add_cost(update.get("ledger"), cost)}
+        total = {**inner, **cost}
+        return {**update, "ledger": Overwrite(total) if isinstance(written, Overwrite) else total}
 
     def _values(self, place: Place) -> dict[str, Any]:
         """The values that the run sets for fields of the node."""
@@ -238,6 +239,16 @@ class SearchNode(Node):
         if self.retriever is not None:
             object.__setattr__(self, "retriever", coerce_retriever(self.retriever))
 
+    def source(self, state: Mapping[str, Any]) -> Retriever:
+        """What to search: the documents that came with the question, or else the retriever."""
+        if (source := select_source(state, self.retriever)) is None:
+            raise InputError(
+                "There is nothing to answer from",
+                why="the graph has no retriever and the input no documents",
+                fix="Give Toolbox a retriever, or pass documents with the question.",
+            )
+        return source
+
     async def search(
         self, source: Retriever, queries: Sequence[str], k: int
     ) -> list[list[Passage]]:
@@ -264,12 +275,6 @@ def _as_dict(node: type[Node], update: object) -> dict[str, Any]:
             fix="Return a dict of the keys that it writes, or None.",
         )
     return dict(update or {})
-
-
-def _add_cost(written: Ledger | Overwrite | None, cost: Ledger) -> Ledger | Overwrite:
-    if isinstance(written, Overwrite):
-        return Overwrite({**written.value, **cost})
-    return {**(written or {}), **cost}
 
 
 def _close_answer(answer: Answer, ledger: Ledger, place: Place) -> dict[str, Any]:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, NotRequired
 
 from citeproof.agents.base import Node
-from citeproof.agents.summarizer import in_short
 from citeproof.memory.bank import UNUSABLE, Bank, Case
 from citeproof.runtime.meter import note
 from citeproof.runtime.place import adopt_cost, current_place
-from citeproof.state import Reflection, Update, WritingState, proved_share
+from citeproof.state import Reflection, Update, WritingState, in_short, proved_share
 from citeproof.tools.citations.answer_text import AnyForm, written_out
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.questions.answering import UNCHECKED, find_answered

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from citeproof.agents.base import SearchNode
-from citeproof.agents.retriever import nothing_to_search
 from citeproof.runtime.events import EvidenceFound, emit
 from citeproof.state import SourceState, Update, append_new
 from citeproof.tools.citations.answer_text import AnyForm, marked_claim
-from citeproof.tools.questions.sources import select_source
 from citeproof.types import Claim
 
 __all__ = ["CitationAttacher"]
@@ -33,10 +31,7 @@ class CitationAttacher(SearchNode):
 
     async def __call__(self, state: AttacherState) -> Update:
         """Set the citations and the passages; a claim without a match stays uncited."""
-        claims = state["claims"]
-        source = select_source(state, self.retriever)
-        if source is None:
-            raise nothing_to_search()
+        claims, source = state["claims"], self.source(state)
         queries = [
             claim.text if self.form == "prose" else f"{state['question']} {claim.text}"
             for claim in claims

@@ -78,12 +78,12 @@ class Corrector(LLMNode):
     def _prompt(self, state: CandidateState) -> Prompt:
         passages = memory_passages(state)
         kept = [n for n, passage in passages.items() if passage.id in state.get("long_term", ())]
-        prompt = self._question_parts(state["question"], passages, state["kept"], kept)
+        prompt = self._correction(state["question"], passages, state["kept"], kept)
         if self.correction_shots:
             prompt = replace(prompt, context=f"{self._example()}\n\n{prompt.context}")
         return prompt
 
-    def _question_parts(
+    def _correction(
         self, question: str, passages: dict[int, Passage], draft: list[Claim], kept: list[int]
     ) -> Prompt:
         about = {
@@ -107,7 +107,7 @@ class Corrector(LLMNode):
         example = demonstrations(self.form)[0]
         claims = read_claims(example.answer, example.passages, self.form)
         kept = sorted(citation.number for citation in claims[0].citations)
-        asked = self._question_parts(example.question, example.passages, claims[:1], kept)
+        asked = self._correction(example.question, example.passages, claims[:1], kept)
         answer, heading = example.answer, "Corrected answer: "
         if self.form != "prose":
             heading = f"{SHORT if len(claims) > 1 else RIGHT}\nFinal answer: "

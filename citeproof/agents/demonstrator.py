@@ -10,11 +10,10 @@ from functools import cache
 from importlib.resources import files
 
 from citeproof.agents.base import LLMNode
-from citeproof.agents.summarizer import read_passages
 from citeproof.memory.bank import UNUSABLE, Bank, Case, Kind, Snippet
 from citeproof.prompts import context, defuse, fill
 from citeproof.runtime.meter import note
-from citeproof.state import ReflectionState, Update
+from citeproof.state import ReflectionState, Update, read_passages
 from citeproof.tools.citations.answer_text import AnyForm, read_claims, written_out
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.types import Passage

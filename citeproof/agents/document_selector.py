@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from citeproof.agents.base import LLMNode
-from citeproof.agents.summarizer import in_short
 from citeproof.prompts import fill
-from citeproof.state import SearchState, Swap, Update
+from citeproof.state import SearchState, Swap, Update, in_short
 from citeproof.types import Passage
 
 __all__ = ["DocumentSelector"]

@@ -8,6 +8,7 @@ from itertools import chain
 from pydantic import BaseModel, Field
 
 from citeproof.agents.base import LLMNode, SearchNode
+from citeproof.errors import BudgetExceededError
 from citeproof.prompts import defuse, fill
 from citeproof.runtime.events import EvidenceFound, emit
 from citeproof.state import DraftState, SourceState, Update, memory_passages, text_so_far
@@ -42,13 +43,18 @@ class EvidenceFinder(SearchNode, LLMNode):
     async def __call__(self, state: EvidenceState) -> Update:
         """Refill the short-term memory; it is empty if nothing is found.
 
-        If documents came with the question, the node searches these instead of the retriever.
+        If documents came with the question, the node searches these instead of the retriever. If
+        the budget allows no call, the memory stays and `stop` says so: the claims that come later
+        may be proved without one.
         """
         draft = state["draft"]
         source = select_source(state, self.retriever)
         if draft is None or source is None:
             return {"short_term": []}
-        questions = await self._questions(state, draft.text)
+        try:
+            questions = await self._questions(state, draft.text)
+        except BudgetExceededError as error:
+            return {"stop": str(error)}
         found = await self.search(source, questions, self.passages_per_query)
         passages = list({passage.id: passage for passage in chain.from_iterable(found)}.values())
         emit(EvidenceFound(queries=tuple(questions), passages=tuple(passages)))

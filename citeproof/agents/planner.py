@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass
 
 from citeproof.agents.base import LLMNode
-from citeproof.agents.summarizer import read_passages
 from citeproof.prompts import Prompt, fill
 from citeproof.runtime.meter import note
-from citeproof.state import ReflectionState, Update, last_round
+from citeproof.state import ReflectionState, Update, last_round, read_passages
 from citeproof.tools.citations.answer_text import AnyForm, introduce
 
 __all__ = ["Planner"]

@@ -12,7 +12,7 @@ from citeproof.runtime.meter import note
 from citeproof.state import Draft, DraftState, Update, memory_passages, number_passages
 from citeproof.tools.citations.quotes import Quote
 from citeproof.tools.entailment import Entailment
-from citeproof.tools.entailment.details import missing_code
+from citeproof.tools.entailment.code_names import missing_code
 from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.doubted_claim import DoubtedClaim
 from citeproof.tools.questions.kinds import lacks_asked_kind

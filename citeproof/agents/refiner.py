@@ -13,7 +13,6 @@ from typing import Literal
 
 from citeproof.agents.base import LLMNode, Node
 from citeproof.agents.claim_acceptor import APPROVED
-from citeproof.agents.summarizer import read_passages
 from citeproof.prompts import fill
 from citeproof.runtime.meter import note
 from citeproof.state import (
@@ -23,6 +22,7 @@ from citeproof.state import (
     count_proved,
     memory_passages,
     proved_share,
+    read_passages,
 )
 from citeproof.tools.citations.answer_text import (
     AnyForm,

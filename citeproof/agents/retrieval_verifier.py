@@ -11,12 +11,12 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from citeproof.agents.base import LLMNode, Node
-from citeproof.agents.summarizer import in_short
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import fill
 from citeproof.prompts.demonstrations import demonstrations
 from citeproof.runtime.meter import note
-from citeproof.state import Retrieval, SearchState, Update, memory_passages
+from citeproof.state import Retrieval, SearchState, Update, in_short, memory_passages
+from citeproof.text import count
 from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.citations.marks import strip_marks
 
@@ -118,10 +118,8 @@ class RetrievalRecorder(Node):
 
 def _reason(state: EndState) -> str:
     """Why the search ended without passages that suffice."""
-    rounds = state["rounds"]
     if state["stop"]:
         return state["stop"]
     if not state.get("long_term"):
         return "No passage was found for the question."
-    times = "round" if len(rounds) == 1 else "rounds"
-    return f"The passages were not found to suffice after {len(rounds)} {times}."
+    return f"The passages were not found to suffice after {count(len(state['rounds']), 'round')}."

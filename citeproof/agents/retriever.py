@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citeproof.agents.base import SearchNode
-from citeproof.errors import InputError
 from citeproof.runtime.events import EvidenceFound, PassagesRetrieved, emit
 from citeproof.state import SearchRound, SearchState, SourceState, Update, append_new
-from citeproof.tools.questions.sources import read_documents, select_source
+from citeproof.tools.questions.sources import read_documents
 from citeproof.types import Passage
 
 __all__ = ["CandidateRetriever", "Retriever"]
@@ -57,23 +56,11 @@ class Retriever(SearchNode):
         most = max(self.pool, self.k)
         found = documents
         if not (self.ranked and documents):
-            source = select_source({"corpus": documents}, self.retriever)
-            if source is None:
-                raise nothing_to_search()
-            [found] = await self.search(source, [query], most)
+            [found] = await self.search(self.source({"corpus": documents}), [query], most)
         # A custom retriever may repeat a passage, which would then have two numbers.
         passages = append_new([], list(found))[:most]
         emit(PassagesRetrieved(passages=tuple(passages)))
         return passages
-
-
-def nothing_to_search() -> InputError:
-    """The error of a run that has neither documents nor a retriever."""
-    return InputError(
-        "There is nothing to answer from",
-        why="the graph has no retriever and the input no documents",
-        fix="Give Toolbox a retriever, or pass documents with the question.",
-    )
 
 
 class FinderState(SearchState, SourceState):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -11,10 +11,10 @@ from typing import Literal
 from citeproof.agents.base import LLMNode
 from citeproof.runtime.gather import together
 from citeproof.runtime.meter import note
-from citeproof.state import ReflectionState, SearchState, ShortenedState, Update, memory_passages
+from citeproof.state import SearchState, Update, memory_passages
 from citeproof.types import Passage
 
-__all__ = ["Summarizer", "in_short", "read_passages"]
+__all__ = ["Summarizer"]
 
 _FIRST_WORD = re.compile(r"\W*irrelevant\b", re.IGNORECASE)
 _WORD = re.compile(r"\b(?:irrelevant|not relevant)\b", re.IGNORECASE)
@@ -92,18 +92,6 @@ class Summarizer(LLMNode):
             note("summarizer: an empty summary, the passage's own text was read")
             return passage.text
         return summary
-
-
-def in_short(passage: Passage, summaries: Mapping[str, str]) -> Passage:
-    """The passage, with its summary instead of its text if it has one."""
-    summary = summaries.get(passage.id)
-    return passage if summary is None else passage.model_copy(update={"text": summary})
-
-
-def read_passages(state: ShortenedState | ReflectionState) -> dict[int, Passage]:
-    """The memory as a model reads it: number → passage, in its short form if it has one."""
-    short = state.get("short_forms") or {}
-    return {n: in_short(passage, short) for n, passage in memory_passages(state).items()}
 
 
 def is_irrelevant(text: str) -> bool:

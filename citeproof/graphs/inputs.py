@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from typing import Any, cast, get_type_hints
 
+from langchain_core.messages import HumanMessage, convert_to_messages
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
@@ -16,6 +17,7 @@ from pydantic import BaseModel
 from citeproof.errors import InputError, SettingsError
 from citeproof.parameters import Parameters, parameters_from
 from citeproof.runtime.place import fields_of
+from citeproof.tools.questions.sources import read_documents, validate_question
 
 __all__ = ["check_context", "check_input", "check_runs"]
 
@@ -39,6 +41,7 @@ def check_runs(
         def checked_stream(input: Any, config: Any = None, **options: Any) -> Any:  # noqa: A002
             check_input(input, question, parameters)
             check_context(options.get("context"), parameters)
+            check_turn(input)
             # In `batch` and in chains, langchain-core passes its own default of 25 steps as if the
             # caller had set it, and LangGraph's `ensure_config` takes any number for the caller's.
             limit = (config or {}).get("recursion_limit", DEFAULT_RECURSION_LIMIT)
@@ -84,6 +87,25 @@ def check_input(value: object, schema: type[Any], parameters: type[BaseModel]) -
         raise InputError(
             f"The input has an unknown key {key!r}", fix=_advice(key, shown, parameters)
         )
+
+
+def check_turn(value: object) -> None:
+    """Reject a message or documents that no run can read, before a checkpointer keeps the message.
+
+    Otherwise the thread would take the message for a question that waits to be answered.
+
+    Raises:
+        InputError: The message or a document is unusable.
+    """
+    given = dict(fields_of(value))
+    messages = given.get("messages")
+    if messages and not given.get("question") and not _in_a_run():
+        listed = messages if isinstance(messages, list) else [messages]
+        last = convert_to_messages(listed)[-1]
+        if isinstance(last, HumanMessage):
+            validate_question(str(last.text))
+        if isinstance(documents := given.get("documents"), list):
+            read_documents(documents)
 
 
 def check_context(context: object, parameters: type[Parameters]) -> None:

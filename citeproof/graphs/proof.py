@@ -23,7 +23,6 @@ from citeproof.agents.memory_verifier import MemoryVerifier
 from citeproof.agents.quoter import Quoter
 from citeproof.agents.reviewer import Reviewer
 from citeproof.agents.simplifier import Simplifier
-from citeproof.graphs.insertions import Insertions
 from citeproof.graphs.options import ProofOptions
 from citeproof.graphs.wiring import MethodBuilder
 from citeproof.parameters import Parameters
@@ -37,7 +36,7 @@ __all__ = [
     "add_proof",
     "build_proof",
     "enter_proof",
-    "proof_inside",
+    "proof_graph",
 ]
 
 Graph: TypeAlias = CompiledStateGraph[ProvedState, Any, ProofInput, ProofResult]
@@ -95,19 +94,13 @@ def build_proof(tools: Toolbox, **options: Unpack[ProofOptions]) -> Graph:
     or replaced by those that prove them, and `dropped` holds the claims that were left out. For
     arguments and errors, see `build_vtg`; the parameters are fields of `ProofParameters`.
     """
-    return _build(tools, ProofParameters, options)
+    return proof_graph(tools, ProofParameters, options)
 
 
-def proof_inside(
-    tools: Toolbox, schema: type[ProofParameters], insert_after: Insertions | None
-) -> Graph:
-    """The graph of `build_proof`, with the parameters of the graph around it."""
-    return _build(tools, schema, {"insert_after": insert_after}, inside=True)
-
-
-def _build(
+def proof_graph(
     tools: Toolbox, schema: type[ProofParameters], options: ProofOptions, *, inside: bool = False
 ) -> Graph:
+    """The graph of `build_proof`; `inside` another one, whose parameters it then shares."""
     builder = MethodBuilder(
         tools,
         "proof",

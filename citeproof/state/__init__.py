@@ -49,10 +49,12 @@ from citeproof.state.nodes import (
 from citeproof.state.reading import (
     calls_of,
     count_proved,
+    in_short,
     last_round,
     memory_passages,
     number_passages,
     proved_share,
+    read_passages,
     text_so_far,
     total_usage,
 )
@@ -116,6 +118,7 @@ __all__ = [
     "append_new",
     "calls_of",
     "count_proved",
+    "in_short",
     "last_round",
     "latest",
     "latest_of",
@@ -123,6 +126,7 @@ __all__ = [
     "merge_ledgers",
     "number_passages",
     "proved_share",
+    "read_passages",
     "text_so_far",
     "total_usage",
 ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from citeproof.errors import InputError
-from citeproof.state.nodes import MemoryState, WritingState
+from citeproof.state.nodes import MemoryState, ReflectionState, ShortenedState, WritingState
 from citeproof.state.records import Ledger
 from citeproof.types import Claim, Passage, Usage
 
@@ -40,6 +40,18 @@ def number_passages(state: MemoryState, ids: Iterable[str]) -> dict[int, Passage
     """Number → passage for the given ids, in order of the numbers; unknown ids are left out."""
     wanted = set(ids)
     return {n: p for n, p in enumerate(state["passages"], start=1) if p.id in wanted}
+
+
+def in_short(passage: Passage, short_forms: Mapping[str, str]) -> Passage:
+    """The passage, with its short form instead of its text if it has one."""
+    short = short_forms.get(passage.id)
+    return passage if short is None else passage.model_copy(update={"text": short})
+
+
+def read_passages(state: ShortenedState | ReflectionState) -> dict[int, Passage]:
+    """The memory as a model reads it: number → passage, in its short form if it has one."""
+    short = state.get("short_forms") or {}
+    return {n: in_short(passage, short) for n, passage in memory_passages(state).items()}
 
 
 def text_so_far(state: WritingState) -> str:

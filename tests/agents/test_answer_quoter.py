@@ -35,6 +35,12 @@ def claim(text: str, sentence: str, number: int, passage: str) -> Claim:
     return Claim(text=text, citations=(citation,), verdict=proved)
 
 
+async def texts(quoter: AnswerQuoter, given: Any) -> list[str]:
+    """The texts of the claims that are quoted."""
+    update = await quoter(given)
+    return [claim.text for claim in update.get("claims", ())]
+
+
 async def test_the_list_that_answers_is_the_answer() -> None:
     said = ["Do two of these.", "Sail: play a card.", "Rest: draw a card."]
     assert await AnswerQuoter(answers())(asked()) == {
@@ -43,11 +49,8 @@ async def test_the_list_that_answers_is_the_answer() -> None:
 
 
 async def test_a_list_without_an_introduction_begins_with_its_items() -> None:
-    update: Any = await AnswerQuoter(answers(text="Shuffle"))(asked("How do I set up the game?"))
-    assert [claim.text for claim in update["claims"]] == [
-        "Shuffle the cards.",
-        "Deal four to each.",
-    ]
+    quoter, given = AnswerQuoter(answers(text="Shuffle")), asked("How do I set up the game?")
+    assert await texts(quoter, given) == ["Shuffle the cards.", "Deal four to each."]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +151,8 @@ async def test_a_sentence_that_refers_to_its_heading_is_quoted_only_after_writin
     list_ = Passage(id="a", title="Lists – curl-news", text="This list only gets our news.")
     given = asked("Which list gets news?", passages=[list_], long_term=["a"])
     assert await AnswerQuoter(answers(text="news"))(given) == {}
-    update: Any = await AnswerQuoter(answers(text="news"), after_writing=True)(given)
-    assert [claim.text for claim in update["claims"]] == [list_.text]
+    after = AnswerQuoter(answers(text="news"), after_writing=True)
+    assert await texts(after, given) == [list_.text]
 
 
 @pytest.mark.parametrize(
@@ -173,8 +176,7 @@ async def test_a_quote_is_no_longer_than_it_must_be(alone: float, quoted: str) -
 
     passage = Passage(id="mia", title="Rules", text=f"{MIA} {SHE}")
     given = asked("Who begins?", passages=[passage], long_term=["mia"])
-    update: Any = await AnswerQuoter(TableEntailment(scores))(given)
-    assert [claim.text for claim in update["claims"]] == [quoted]
+    assert await texts(AnswerQuoter(TableEntailment(scores)), given) == [quoted]
 
 
 @pytest.mark.parametrize(
@@ -224,8 +226,7 @@ async def test_a_sentence_on_another_thing_is_no_rival() -> None:
     other = Passage(id="other", title="Halma", text=halma)
     given = asked("Who begins in Skat?", passages=[other, skat], long_term=["other", "beginning"])
     scores = TableEntailment(lambda premise, _: 0.9 if "Mia." in premise else 0.89)
-    update: Any = await AnswerQuoter(scores)(given)
-    assert [claim.text for claim in update["claims"]] == ["The youngest player begins: Mia."]
+    assert await texts(AnswerQuoter(scores), given) == ["The youngest player begins: Mia."]
 
 
 @pytest.mark.parametrize(
@@ -238,8 +239,7 @@ async def test_of_sentences_that_answer_as_surely_one_without_context_is_quoted(
     given = asked("Who begins?", passages=passages, long_term=[one.id for one in passages])
     scores = {f"{MIA} {SHE}": longer, AGAIN: 0.9}
     entailment = TableEntailment(lambda premise, _: scores.get(premise.rpartition("\n")[2], 0.1))
-    update: Any = await AnswerQuoter(entailment)(given)
-    assert [claim.text for claim in update["claims"]] == [quoted]
+    assert await texts(AnswerQuoter(entailment), given) == [quoted]
 
 
 async def test_a_sentence_must_answer_each_part_of_the_question() -> None:
@@ -266,6 +266,5 @@ async def test_after_writing_the_likeliest_sentence_is_quoted(
     score: float, question: str, quoted: bool
 ) -> None:
     quoter = AnswerQuoter(answers(score, "youngest"), after_writing=True)
-    update: Any = await quoter(who(question))
-    said = [claim.text for claim in update.get("claims", ())]
-    assert said == (["The youngest player begins: Mia."] if quoted else [])
+    expected = ["The youngest player begins: Mia."] if quoted else []
+    assert await texts(quoter, who(question)) == expected

@@ -365,6 +365,7 @@ class LengthAsDataclass:
     ("parameters", "context", "tokens"),
     [
         (None, {"answer_tokens": 33}, 33),
+        (None, {"answer_tokens": 33, "model": "openai:gpt-4o"}, 33),  # for a node of the caller's
         (None, LengthAsDataclass(), 33),
         (None, Length(answer_tokens=33), 33),
         (None, None, 44),

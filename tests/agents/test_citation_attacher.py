@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from citeproof.agents.citation_attacher import CitationAttacher
 from citeproof.testing import ListRetriever
-from tests.agents.states import BUILT, KEPT, LIT, A, B, C, claim
+from tests.agents.states import BUILT, LIT, A, B, C, claim
 
 
 async def test_each_claim_cites_the_passage_that_matches_it_best() -> None:
@@ -24,13 +22,6 @@ async def test_each_claim_cites_the_passage_that_matches_it_best() -> None:
     ]
     assert update["claims"][0].citations[0].sentence == B.text
     assert {c.verdict.status for c in update["claims"]} == {"unchecked"}
-
-
-async def test_documents_of_the_question_are_searched_instead() -> None:
-    update: Any = await CitationAttacher(ListRetriever([A]))(
-        {"question": "Who?", "claims": [claim(KEPT)], "documents": [A.text, C.text, B.text]}
-    )
-    assert [passage.text for passage in update["passages"]] == [C.text]
 
 
 async def test_a_name_is_searched_for_behind_the_question() -> None:

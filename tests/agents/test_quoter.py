@@ -43,9 +43,21 @@ def failed(score: float, status: Any = "unsupported") -> Verdict:
     return Verdict(status=status, tier="memory", score=score, trials=2)
 
 
+def unproved(text: str, score: float, **more: Any) -> Any:
+    """A claim that failed its proof."""
+    return in_doubt(draft=Draft(text=text, cited=("a",), verdict=failed(score)), **more)
+
+
 async def quote(given: Any, *sentences: str, **parameters: Any) -> Draft | None:
     update = await Quoter(answers(*sentences or [SENATE]), **parameters)(given)
     return update.get("draft")
+
+
+async def text_of(given: Any, *sentences: str, model: Any = None, **parameters: Any) -> str | None:
+    """The text of the quote; None if the claim stays."""
+    judge = model or answers(*sentences or [SENATE])
+    draft = (await Quoter(judge, **parameters)(given)).get("draft")
+    return draft.text if draft else None
 
 
 async def test_a_sentence_without_a_number_does_not_tell_how_many() -> None:
@@ -86,9 +98,9 @@ BROWSERS = "A PAC file says to browsers when not to use a proxy."
 async def test_a_part_of_a_sentence_gives_way_to_that_sentence_alone() -> None:
     passage = Passage(id="a", title="PAC", text=f"{BROWSERS} {PACS}")
     asked: Any = {"passage": passage, "question": "May the tool read a PAC file?"}
-    draft = await quote(in_doubt("The tool does not support PAC files.", **asked), BROWSERS)
-    assert draft is not None
-    assert draft.text == PACS
+    assert (
+        await text_of(in_doubt("The tool does not support PAC files.", **asked), BROWSERS) == PACS
+    )
 
 
 async def test_a_quote_is_not_about_a_claim_for_a_not_in_both() -> None:
@@ -109,7 +121,7 @@ async def test_a_contradicted_claim_becomes_what_the_passage_says() -> None:
 
 
 async def test_a_claim_that_was_nearly_proved_becomes_the_sentence_that_answers() -> None:
-    draft = await quote(in_doubt(draft=Draft(text=CLAIM, cited=("a",), verdict=failed(0.45))))
+    draft = await quote(unproved(CLAIM, 0.45))
     expected = Verdict(status="supported", tier="cited", score=1.0, trials=2, reason=QUOTED)
     assert draft == Draft(text=SENATE, cited=("a",), verdict=expected)
 
@@ -117,7 +129,7 @@ async def test_a_claim_that_was_nearly_proved_becomes_the_sentence_that_answers(
 @pytest.mark.parametrize(
     "given",
     [
-        in_doubt(draft=Draft(text=CLAIM, cited=("a",), verdict=failed(0.1))),
+        unproved(CLAIM, 0.1),
         in_doubt("It refused the Treaty of Versailles in 1920."),
     ],
     ids=["a claim that was far from proved", "a claim with which it shares nothing"],
@@ -127,8 +139,7 @@ async def test_only_a_sentence_that_surely_answers_replaces(
     answer: float, quoted: bool, given: Any
 ) -> None:
     model = TableEntailment(lambda text, _: answer if text.endswith(f"\n{SENATE}") else 0.1)
-    update: Any = await Quoter(model)(given)
-    assert (update.get("draft", given["draft"]).text == SENATE) is quoted
+    assert await text_of(given, model=model) == (SENATE if quoted else None)
 
 
 @pytest.mark.parametrize(("score", "quoted"), [(0.5, True), (0.49, False)])
@@ -138,27 +149,23 @@ async def test_a_far_claim_gives_way_to_a_sentence_with_its_option_that_answers(
     said = "With `--connect-timeout` you tell curl the longest time."
     passage = Passage(id="a", title="Timeout", text=f"{said}\n\ncurl --connect-timeout 9 a b")
     claim = "To give up after 3 seconds, use `--connect-timeout` with a value of 3."
-    draft = Draft(text=claim, cited=("a",), verdict=failed(0.37))
-    given = in_doubt(claim, passage=passage, draft=draft, question="How do I limit the time?")
+    given = unproved(claim, 0.37, passage=passage, question="How do I limit the time?")
     model = TableEntailment(lambda premise, _: score if said in premise else 0.7)
-    update: Any = await Quoter(model)(given)
-    assert (update.get("draft") is not None) == quoted
-    assert not quoted or update["draft"].text == said
+    assert await text_of(given, model=model) == (said if quoted else None)
 
 
 async def test_the_passage_that_has_the_option_of_the_claim_is_quoted() -> None:
     said = "To prefer multiplexing, set the `CURLOPT_PIPEWAIT` option."
     other = Passage(id="b", title="Multiplexing", text=said)
-    draft = Draft(text="Set `CURLOPT_PIPEWAIT` to hold it back.", cited=("a",), verdict=failed(0.2))
-    given = in_doubt(draft=draft, passages=[PASSAGE, other], long_term=["a", "b"])
+    memory = {"passages": [PASSAGE, other], "long_term": ["a", "b"]}
+    given = unproved("Set `CURLOPT_PIPEWAIT` to hold it back.", 0.2, **memory)
     quoted = await quote(given, said)
     assert quoted is not None
     assert (quoted.text, quoted.cited) == (said, ("b",))
 
 
 async def test_nothing_unrelated_replaces_a_claim_that_was_far_from_proved() -> None:
-    other = Draft(text="In 1920 it met in Paris.", cited=("a",), verdict=failed(0.44))
-    assert await quote(in_doubt(draft=other)) is None
+    assert await quote(unproved("In 1920 it met in Paris.", 0.44)) is None
 
 
 PORT = "The default port is 4532 for rigctld and 4533 for rotctld."
@@ -178,11 +185,9 @@ async def test_a_failed_claim_gives_way_to_a_sentence_with_its_numbers(
     said: str, score: float, quoted: bool
 ) -> None:
     model = TableEntailment(lambda text, _: score if text.endswith(PORT) else 0.1)
-    draft = Draft(text=said, cited=("a",), verdict=failed(0.2))
     asked = "On which port does the rotator daemon listen?"
-    given = in_doubt(question=asked, draft=draft, passages=[PORTS])
-    update: Any = await Quoter(model)(given)
-    assert (update.get("draft", draft).text == PORT) is quoted
+    given = unproved(said, 0.2, question=asked, passages=[PORTS])
+    assert await text_of(given, model=model) == (PORT if quoted else None)
 
 
 ROW = "Treatment: Vaccination; Dog: €62; Cat: €55"
@@ -194,12 +199,9 @@ async def test_a_failed_claim_from_the_wrong_row_becomes_the_row_that_answers(
     answer: float, quoted: bool
 ) -> None:
     model = TableEntailment(lambda text, _: answer if text.endswith(ROW) else 0.2)
-    wrong = Draft(text="Vaccinating a cat costs €34.", cited=("a",), verdict=failed(0.1))
-    given = in_doubt(
-        question="What does it cost to vaccinate a cat?", draft=wrong, passages=[PRICES]
-    )
-    update: Any = await Quoter(model)(given)
-    assert (update.get("draft", wrong).text == ROW) is quoted
+    asked = "What does it cost to vaccinate a cat?"
+    given = unproved("Vaccinating a cat costs €34.", 0.1, question=asked, passages=[PRICES])
+    assert await text_of(given, model=model) == (ROW if quoted else None)
 
 
 @pytest.mark.parametrize(("score", "quoted"), [(0.89, True), (0.9, False)])
@@ -225,8 +227,7 @@ async def test_a_claim_that_tells_how_gives_way_at_a_lower_score(
 async def test_a_sentence_is_read_below_its_heading() -> None:
     passage = Passage(id="a", title="Clinic", text=f"It is big.\n\nAt night\n\n{SENATE}")
     model = TableEntailment(lambda text, _: 0.9 if f"\nAt night\n{SENATE}" in text else 0.1)
-    update: Any = await Quoter(model)(in_doubt(passage=passage))
-    assert update["draft"].text == SENATE
+    assert await text_of(in_doubt(passage=passage), model=model) == SENATE
 
 
 async def test_the_limit_is_a_parameter() -> None:
@@ -236,8 +237,7 @@ async def test_the_limit_is_a_parameter() -> None:
 
 async def test_a_sentence_that_does_not_answer_is_not_quoted() -> None:
     assert await quote(in_doubt(), "nothing of this") is None
-    unchecked = await quote(in_doubt(), "nothing of this", check_answer=False)
-    assert unchecked is not None
+    assert await quote(in_doubt(), "nothing of this", check_answer=False)
 
 
 async def test_without_a_model_of_answers_the_nearest_sentence_is_quoted() -> None:
@@ -248,9 +248,8 @@ async def test_without_a_model_of_answers_the_nearest_sentence_is_quoted() -> No
 
 async def test_the_sentence_with_the_names_and_numbers_of_the_claim_goes_first() -> None:
     claim = "The Senate refused to ratify the Treaty of Versailles in 1920."
-    draft = await quote(in_doubt(claim), SENATE, "In 1920")
-    assert draft is not None
-    assert draft.text.endswith("In 1920 it refused the Treaty of Versailles.")
+    quoted = await text_of(in_doubt(claim), SENATE, "In 1920")
+    assert quoted == "In 1920 it refused the Treaty of Versailles."
 
 
 @pytest.mark.parametrize(
@@ -267,8 +266,7 @@ async def test_what_leads_on_lacks_the_command_or_is_long_is_not_quoted(
 ) -> None:
     passage = Passage(id="a", title="Time and dpkg-tz", text=text)
     given = in_doubt(claim, passage=passage, question="How is the clock adjusted?")
-    draft = await quote(given, "zone")
-    assert draft is None or draft.text == "The zone is set with tzconf."
+    assert await text_of(given, "zone") in (None, "The zone is set with tzconf.")
 
 
 async def test_a_sentence_that_the_answer_has_already_is_not_quoted_again() -> None:
@@ -280,25 +278,21 @@ async def test_a_sentence_that_refers_to_the_one_before_it_is_quoted_with_it() -
     passage = Passage(
         id="a", title="Light", text="Ann Lee kept the light. She was born in York in 1820."
     )
-    draft = await quote(in_doubt("Ann Lee was born in York.", passage=passage), "York")
-    assert draft is not None
-    assert draft.text == passage.text
+    assert (
+        await text_of(in_doubt("Ann Lee was born in York.", passage=passage), "York")
+        == passage.text
+    )
     said = Claim(text="Ann Lee kept the light.", verdict=Verdict(status="supported"))
     given = in_doubt("Ann Lee was born in York.", passage=passage, claims=[said])
-    draft = await quote(given, "York")
-    assert draft is not None
-    assert draft.text == "She was born in York in 1820."
+    assert await text_of(given, "York") == "She was born in York in 1820."
 
 
 async def test_a_sentence_that_refers_to_its_heading_replaces_no_proved_claim() -> None:
     passage = Passage(id="a", title="Lists – curl-news", text="This list only gets our news.")
     claim = "The list for news is curl-news."
     assert await quote(in_doubt(claim, passage=passage), "news") is None
-    draft = Draft(text=claim, cited=("a",), verdict=failed(0.5))
-    given = in_doubt(claim, passage=passage, draft=draft)
-    replaced = await quote(given, "news")
-    assert replaced is not None
-    assert replaced.text == passage.text
+    given = unproved(claim, 0.5, passage=passage)
+    assert await text_of(given, "news") == passage.text
 
 
 async def test_no_single_sentence_replaces_a_claim_that_sums_up_a_list() -> None:
@@ -307,9 +301,10 @@ async def test_no_single_sentence_replaces_a_claim_that_sums_up_a_list() -> None
     asked: Any = {"passage": passage, "question": "What are the advantages?"}
     summed_up = "It is faster, needs fewer fsync operations, and readers do not block writers."
     assert await quote(in_doubt(summed_up, **asked), "WAL") is None
-    draft = await quote(in_doubt("It needs fewer fsync operations.", **asked), "WAL")
-    assert draft is not None
-    assert draft.text == "WAL needs fewer fsync operations."
+    assert (
+        await text_of(in_doubt("It needs fewer fsync operations.", **asked), "WAL")
+        == "WAL needs fewer fsync operations."
+    )
 
 
 async def test_a_claim_that_mixes_other_sentences_is_replaced_by_one() -> None:
@@ -319,9 +314,7 @@ async def test_a_claim_that_mixes_other_sentences_is_replaced_by_one() -> None:
     passage = Passage(id="a", title="Norvalin", text=effects)
     mixed = "Common effects are a headache, a dry mouth, dizziness, nausea and a fast heartbeat."
     given = in_doubt(mixed, passage=passage, question="What are common effects?")
-    draft = await quote(given, "headache")
-    assert draft is not None
-    assert draft.text == "Common: a headache, a dry mouth."
+    assert await text_of(given, "headache") == "Common: a headache, a dry mouth."
 
 
 @pytest.mark.parametrize(
@@ -348,8 +341,7 @@ async def test_a_failed_claim_of_two_words_is_not_replaced() -> None:
     text = "When you open an old file, choose a currency."
     passage = Passage(id="a", title="HomeBank", text=text)
     for said, replaced in (("Open HomeBank.", False), ("Open an old file.", True)):
-        draft = Draft(text=said, cited=("a",), verdict=failed(0.5))
-        given = in_doubt(passage=passage, question="How do I start?", draft=draft)
+        given = unproved(said, 0.5, passage=passage, question="How do I start?")
         assert (await quote(given, "currency") is not None) is replaced
 
 
@@ -368,9 +360,7 @@ async def test_a_claim_whose_name_the_nearest_sentence_lacks_gives_way_to_what_a
     passage = Passage(id="a", title="Treaty", text=text)
     given = {"passages": [passage], "question": "Who refused the treaty?"}
     claim = "The Netherlands had refused the treaty."
-    draft = await quote(in_doubt(claim, 0.85, passage, **given), refused)
-    assert draft is not None
-    assert draft.text == refused
+    assert await text_of(in_doubt(claim, 0.85, passage, **given), refused) == refused
 
 
 async def test_a_quote_needs_the_number_that_its_part_of_the_question_asks_for() -> None:
@@ -378,6 +368,4 @@ async def test_a_quote_needs_the_number_that_its_part_of_the_question_asks_for()
     passage = Passage(id="a", title="Stout", text=f"{strongest} It has a strength of 6.2 percent.")
     question = "Who is the head brewer, and how strong is the stout?"
     claim = in_doubt("The stout has 6.2 percent.", passage=passage, question=question)
-    draft = await quote(claim, strongest)
-    assert draft is not None
-    assert draft.text == f"{strongest} It has a strength of 6.2 percent."
+    assert await text_of(claim, strongest) == f"{strongest} It has a strength of 6.2 percent."

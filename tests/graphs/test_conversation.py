@@ -124,6 +124,28 @@ def test_a_turn_that_failed_is_no_answer_to_the_next(again: str) -> None:
     assert [text for kind, text in said(result["messages"]) if kind == "human"] == [ASKED, BEFORE]
 
 
+@pytest.mark.parametrize(
+    "unusable",
+    [
+        {"messages": ("user", " ")},
+        {"messages": [HumanMessage([{"type": "image", "url": "http://e/x.png"}])]},
+        {"messages": [("user", "x" * 20_001)]},
+        {"messages": [("user", ASKED)], "documents": [5]},
+    ],
+    ids=["blank", "an image", "too long", "with a document of no use"],
+)
+def test_a_message_that_cannot_be_read_is_not_kept(unusable: Any) -> None:
+    """On the thread it would be taken for a question that waits, and go before the next one."""
+    script = talk(claims=[BUILT, "DONE"] * 2)
+    graph = build_vtg(script.toolbox(), checkpointer=InMemorySaver())
+    graph.invoke({"question": BEFORE}, THREAD)
+    with pytest.raises(InputError):
+        graph.invoke(unusable, THREAD)
+    result = graph.invoke({"question": BEFORE}, THREAD)
+    assert result["answer"].question == BEFORE
+    assert [kind for kind, _ in said(result["messages"])] == ["human", "ai"] * 2
+
+
 @pytest.mark.parametrize("messages", [[], [("assistant", "Hello.")], [("user", " ")]])
 def test_a_conversation_without_a_question_is_refused(messages: Any) -> None:
     with pytest.raises(InputError, match="The question is empty"):

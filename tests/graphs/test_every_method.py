@@ -11,6 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from citeproof import Toolbox
 from citeproof.errors import InputError, SettingsError
 from citeproof.graphs.registry import METHODS
+from citeproof.memory.bank import Bank
 from citeproof.settings import BudgetSettings
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
 from tests.agents.one_node import Log
@@ -138,11 +139,12 @@ def test_no_passages_is_an_abstention_without_a_call(name: str) -> None:
     assert not result.get("rounds")
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_an_empty_question_is_an_error(name: str) -> None:
-    graph, tools = built(name)
+@pytest.mark.parametrize("question", [" \n", None])
+@pytest.mark.parametrize("name", FLOWS)
+def test_an_empty_question_is_an_error(name: str, question: str | None, bank: Bank) -> None:
+    tools = Steady(seed(name), bank)
     with pytest.raises(InputError, match="question is empty"):
-        graph.invoke({**asked(name, ""), "question": " \n"})
+        FLOWS[name](tools.toolbox()).invoke({**asked(name, ""), "question": question})
     assert not tools.asked
 
 
