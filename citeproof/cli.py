@@ -119,9 +119,7 @@ def main() -> None:
             # A terminal that cannot show ✓ gets a question mark, not a crash.
             stream.reconfigure(errors="replace")
     if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(
-            errors="surrogateescape"
-        )  # as in arguments; `chat` says what is wrong
+        sys.stdin.reconfigure(errors="surrogateescape")  # as in arguments; `chat` says what's wrong
     # Kept runs may then restore only the types that the graphs declare.
     os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
     app()

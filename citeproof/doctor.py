@@ -331,7 +331,6 @@ def _retriever(settings: Settings) -> _Found:
 
 
 def _prompts(settings: Settings) -> str:
-    """The prompts that the settings replace."""
     assert settings.prompts is not None
     replaced = ", ".join(load_templates(settings.prompts)) or "nothing: it holds no .md file"
     return f"{settings.prompts} replaces {replaced}"
@@ -405,7 +404,6 @@ def _list_models(settings: LLMSettings) -> list[str]:
 
 
 def _find_chroma(settings: ChromaSettings) -> None:
-    """Ask a Chroma server for its heartbeat."""
     scheme = "https" if settings.ssl else "http"
     reply = _get(f"{scheme}://{settings.host}:{settings.port}/api/v2/heartbeat", {})
     if reply.status_code != 200:

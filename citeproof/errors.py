@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 __all__ = [
@@ -72,11 +73,7 @@ class CiteproofError(RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         # The default pickling of exceptions loses keyword-only arguments.
-        return _rebuild, (type(self), self.what, self.why, self.fix), vars(self)
-
-
-def _rebuild(kind: type[CiteproofError], what: str, why: str, fix: str) -> CiteproofError:
-    return kind(what, why=why, fix=fix)
+        return partial(type(self), self.what, why=self.why, fix=self.fix), (), vars(self)
 
 
 class SettingsError(CiteproofError):

@@ -8,9 +8,10 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -48,11 +49,14 @@ _S = TypeVar("_S", bound=BaseModel)
 Key = tuple[str, ...]
 
 
-class _Source(NamedTuple):
+@dataclass
+class _Source:
     name: str
-    values: dict[Key, Any]
-    """Keys, such as `("llm", "seed")` → value."""
+    trees: Sequence[Any] = ()
+    """What it holds: tables within tables."""
     environment: bool = False
+    values: dict[Key, Any] = field(default_factory=dict)
+    """Keys, such as `("llm", "seed")` → value."""
 
     def spell(self, *keys: str) -> str:
         """A key as written in this source."""
@@ -71,11 +75,10 @@ def load(
         arguments: Sections, or dotted keys.
     """
     known = _known_fields(cls, roles)
-    sources = [_file(file), _environment(os.environ), _arguments(arguments)]
-    read = [source for source, _ in sources]
+    read = [_file(file), _environment(), _arguments(arguments)]
     sections: dict[Key, dict[str, Any]] = {}
-    for source, trees in sources:
-        for tree in trees:
+    for source in read:
+        for tree in source.trees:
             for key, value in _settings(known, source, (), tree):
                 source.values[key] = _deepen(source.values.get(key), value)
         own: dict[Key, dict[str, Any]] = {}
@@ -118,8 +121,7 @@ def refusal(
     """
     try:
         if isinstance(values, Mapping):
-            source = _Source("the arguments", {})
-            dict(_settings(_known_fields(cls, roles), source, (), values))
+            dict(_settings(_known_fields(cls, roles), _Source("the arguments"), (), values))
     except SettingsError as error:  # more helpful: names the nearest key, or explains the section
         return error
     short = [failure["loc"][0] for failure in failures if failure["loc"][1:] == ()]
@@ -152,12 +154,12 @@ def hide_credentials(text: str) -> str:
     return _SECRETS.sub(lambda found: f"{found['name'] or ''}…", text)
 
 
-def _file(file: Path | str | None) -> tuple[_Source, list[Any]]:
+def _file(file: Path | str | None) -> _Source:
     path = Path(FILE if file is None else file)
     if file is None and not is_file(path):
-        return _Source(FILE, {}), []
+        return _Source(FILE)
     try:
-        return _Source(str(path), {}), [tomllib.loads(path.read_text(encoding="utf-8-sig"))]
+        return _Source(str(path), [tomllib.loads(path.read_text(encoding="utf-8-sig"))])
     except FileNotFoundError:
         fix = "Check the path, or leave it out."
         raise SettingsError(f"There is no settings file {path}", fix=fix) from None
@@ -167,11 +169,11 @@ def _file(file: Path | str | None) -> tuple[_Source, list[Any]]:
         raise SettingsError(f"{path} can't be read", why=error.strerror or str(error)) from error
 
 
-def _environment(environ: Mapping[str, str]) -> tuple[_Source, list[Any]]:
+def _environment() -> _Source:
     trees = []
     # Sorted, so CITEPROOF_LLM__MODEL overrides CITEPROOF_LLM.
-    for name in sorted(environ):
-        value: Any = environ[name]
+    for name in sorted(os.environ):
+        value: Any = os.environ[name]
         if not name.upper().startswith(PREFIX) or not value:
             continue
         if value.lstrip().startswith("{"):
@@ -182,13 +184,12 @@ def _environment(environ: Mapping[str, str]) -> tuple[_Source, list[Any]]:
                 why = f"{error.msg} at column {error.colno}"
                 raise SettingsError(f"{name} is not valid JSON", why=why) from None
         trees.append(_nest(name[len(PREFIX) :].lower().split("__"), value))
-    return _Source("the environment", {}, environment=True), trees
+    return _Source("the environment", trees, environment=True)
 
 
-def _arguments(arguments: Mapping[str, Any]) -> tuple[_Source, list[Any]]:
+def _arguments(arguments: Mapping[str, Any]) -> _Source:
     given = [key for key in sorted(arguments) if arguments[key] is not None]
-    trees = [_nest(key.split("."), arguments[key]) for key in given]
-    return _Source("the arguments", {}), trees
+    return _Source("the arguments", [_nest(key.split("."), arguments[key]) for key in given])
 
 
 def _nest(keys: Sequence[str], value: Any) -> Any:
@@ -207,14 +208,14 @@ def _deepen(old: Any, new: Any) -> Any:
 def _known_fields(cls: type[BaseModel], roles: Sequence[str]) -> dict[Key, FieldInfo]:
     """All settings by their keys."""
     known: dict[Key, FieldInfo] = {}
-    for key, field in cls.model_fields.items():
+    for key, info in cls.model_fields.items():
         is_role = key == "roles"
         model = cls.model_fields["llm" if is_role else key].annotation
         if isinstance(model, type) and issubclass(model, BaseModel):
             for place in [(key, role) for role in roles] if is_role else [(key,)]:
                 known |= {(*place, name): own for name, own in model.model_fields.items()}
         else:
-            known[key,] = field
+            known[key,] = info
     return known
 
 
@@ -228,8 +229,8 @@ def _settings(
     """
     if isinstance(value, BaseModel):
         value = value.model_dump(exclude_unset=True)
-    if (field := known.get(place)) is not None:
-        may_be_empty = NoneType in get_args(field.annotation)
+    if (info := known.get(place)) is not None:
+        may_be_empty = NoneType in get_args(info.annotation)
         is_none = isinstance(value, str) and value.lower() == "none"
         yield place, None if may_be_empty and is_none else value
         return

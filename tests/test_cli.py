@@ -53,28 +53,21 @@ def test_ask_without_an_index_says_what_to_do_and_leaves_nothing_behind(
     assert list(folder.iterdir()) == []
 
 
+NOTHING = "There is no document of a known kind to read. Known endings: .csv, .docm"
+
+
 @pytest.mark.parametrize(
-    ("document", "told"),
-    [
-        ("empty", "There is no document of a known kind to read. Known endings: .csv, .docm"),
-        ("nowhere", "nowhere does not exist"),
-    ],
+    ("document", "told"), [("empty", NOTHING), ("nowhere", "nowhere does not exist")]
 )
 def test_index_of_nothing_that_can_be_read_says_so(folder: Path, document: str, told: str) -> None:
     (folder / "empty").mkdir()
-    result = run(["index", document, "--store", "new/kept"], code=1)
-    lines = " ".join(result.stdout.split())
+    index = ["index", "--store", str(folder / "new/kept")]
+    lines = " ".join(run([*index, document], code=1).stdout.split())
     assert lines.startswith("in all 0 passages ")
     assert told in lines
     assert not Path("new").exists()
-
-
-def test_a_folder_without_documents_is_told_beside_an_index_too(tmp_path: Path) -> None:
-    store = ["--store", str(tmp_path / "store")]
-    run(["index", str(documents(tmp_path / "docs")), *store], code=0)
-    (tmp_path / "empty").mkdir()
-    result = run(["index", str(tmp_path / "empty"), *store], code=1)
-    assert "There is no document of a known kind to read." in " ".join(result.stdout.split())
+    run([*index, str(documents(folder / "docs"))], code=0)
+    assert told in " ".join(run([*index, document], code=1).stdout.split())
 
 
 @pytest.fixture
@@ -269,20 +262,6 @@ def test_ctrl_c_closes_everything_and_exits_with_130(monkeypatch: pytest.MonkeyP
     )
 
 
-def test_index_tells_what_it_did(tmp_path: Path) -> None:
-    folder = documents(tmp_path / "docs")
-    (folder / "empty[red].md").write_text("")
-    # Chroma keeps a store open by the words of its path, so these are not relative.
-    store = ["--store", str(tmp_path / "store")]
-    result = run(["index", str(folder), *store], code=1)  # a document could not be read
-    added, whole, failed = (" ".join(line.split()) for line in result.stdout.splitlines())
-    assert (added, whole) == ("added 2 documents", "in all 2 passages")
-    assert failed.startswith("✗ ")
-    assert "empty[red].md is empty" in failed
-    assert "unchanged  2 documents" in run(["index", str(folder), *store]).stdout
-    assert "added   2 documents" in run(["index", str(folder), *store, "--rebuild"]).stdout
-
-
 @pytest.mark.parametrize(("status", "code"), [("warn", 0), ("missing", 1)])
 def test_doctor_prints_checks_with_their_remedies(
     monkeypatch: pytest.MonkeyPatch, status: Any, code: int
@@ -433,6 +412,9 @@ def test_a_run_is_kept_and_shown_again() -> None:
     page = Path("a.html").read_text("utf-8")
     assert BUILT in page
     assert "retriever → claim generator: 1 ×" in page
+    refused = run(["trace", "a.jsonl", "--html", "a.jsonl"], code=2)
+    assert "what is read from it would be lost" in refused.stderr
+    assert run(["trace", "a.jsonl"]).stdout == shown.stdout
     failed = run(["ask", "Who built the tower?", "--events", "b.jsonl"])
     assert failed.exit_code != 0  # the script is at its end
     shown = run(["trace", "b.jsonl"])
@@ -448,14 +430,6 @@ def test_ask_replaces_no_document(tmp_path: Path, option: str) -> None:
     result = run(["ask", "Who?", "--docs", str(folder), option, str(file)], code=2)
     assert "what is read from it would be lost" in result.stderr
     assert file.read_bytes() == before
-
-
-@pytest.mark.usefixtures("opened")
-def test_the_page_of_a_run_does_not_replace_the_run() -> None:
-    run(["ask", "Who built the tower?", "--events", "a.jsonl"])
-    before = Path("a.jsonl").read_bytes()
-    made = run(["trace", "a.jsonl", "--html", "a.jsonl"])
-    assert (made.exit_code, Path("a.jsonl").read_bytes()) == (2, before)
 
 
 @pytest.mark.parametrize("store", [[], ["--store", "other"]])

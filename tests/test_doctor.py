@@ -250,7 +250,9 @@ def test_packages_for_local_models_are_missing_only_where_one_is_used(
 
     monkeypatch.setattr(doctor, "version", installed)
     found = look(fresh)
-    assert [found[name].status for name in ("xllamacpp", "torch")] == ["missing", "missing"]
+    for name in ("xllamacpp", "torch"):
+        fix = 'Run: pip install "citeproof[local]"'
+        assert found[name] == Check(name, "missing", "not installed", fix)
     elsewhere: dict[str, Any] = {
         "llm": LLMSettings(model="openai:gpt-4o"),
         "entailment": EntailmentSettings(model="judge"),
@@ -263,20 +265,12 @@ def test_packages_for_local_models_are_missing_only_where_one_is_used(
     assert [found[name].status for name in ("xllamacpp", "torch")] == ["missing", "ok"]
 
 
-def test_a_package_that_is_not_installed() -> None:
-    assert doctor._package("no-such-package", '"citeproof[local]"') == Check(
-        "no-such-package", "missing", "not installed", 'Run: pip install "citeproof[local]"'
-    )
-
-
-def test_a_file_that_goes_while_the_store_is_measured_is_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "kept").write_bytes(b"x" * 1_500_000)
-    (tmp_path / "gone").symlink_to("nowhere")
-    monkeypatch.setattr(Path, "is_file", lambda _: True)  # as if it had still been there
-    found = doctor._store(Settings(chroma=ChromaSettings(path=tmp_path)))
-    assert found == f"{tmp_path}, 1.5 MB"
+def test_a_file_that_goes_while_the_store_is_measured_is_left_out(fresh: Settings) -> None:
+    store = fresh.chroma.path
+    store.mkdir()
+    (store / "kept").write_bytes(b"x" * 1_500_000)
+    (store / "gone").symlink_to("nowhere")
+    assert look(fresh)["Chroma store"].detail == f"{store}, 1.5 MB"
 
 
 def test_replaced_prompts_are_told(fresh: Settings, tmp_path: Path) -> None:

@@ -3,12 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from citeproof import cli
 from citeproof.paths import exists, expand, is_file, is_folder
 from citeproof.settings import ChromaSettings, EntailmentSettings, ModelSettings
 from citeproof.tools.documents.files import find, find_gone
+from tests.command import run
 from tests.tools.documents.reading import read_file
 
 NOBODY = Path("~nosuchuser/docs")
@@ -54,8 +53,7 @@ LONG = "x" * 300
 def test_a_folder_that_may_not_be_looked_at_is_no_crash(arguments: list[str], code: int) -> None:
     *others, last = arguments
     arguments = [*others, f"{last}{LONG}"] if last.endswith("=") else [*arguments, LONG]
-    result = CliRunner().invoke(cli.app, arguments)
-    assert result.exit_code == code, result.output
+    run(arguments, code)
 
 
 @pytest.mark.parametrize("name", [str(NOBODY), LONG])
@@ -64,7 +62,6 @@ def test_a_folder_that_may_not_be_looked_at_is_no_crash(arguments: list[str], co
     [
         ["index", "--rebuild", "NAME"],
         ["ask", "Who?", "--docs", "NAME"],
-        ["ask", "Who?", "--store", "NAME"],
         ["ask", "Who?", "--docs", "t.txt", "--html", "NAME/a.html"],
         ["check", "NAME", "--docs", "t.txt"],
         ["check", "t.txt", "--docs", "NAME"],
@@ -83,8 +80,7 @@ def test_a_folder_that_may_not_be_looked_at_is_no_crash(arguments: list[str], co
 def test_a_name_that_leads_nowhere_is_told(name: str, arguments: list[str]) -> None:
     Path("t.txt").write_text("Ann built the tower.")
     Path("p.jsonl").write_text('{"premise": "a", "hypothesis": "b"}\n')
-    result = CliRunner().invoke(cli.app, [own.replace("NAME", name) for own in arguments])
-    assert result.exit_code == 2, result.output
+    result = run([own.replace("NAME", name) for own in arguments], code=2)
     assert isinstance(result.exception, SystemExit)
 
 

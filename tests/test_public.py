@@ -57,6 +57,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         ("citeproof.graphs.serve", HEAVY),
         ("citeproof.settings", f"{HEAVY} langchain_core pydantic_settings tenacity httpx"),
         ("citeproof.types", "citeproof.console"),
+        ("citeproof.evaluation.scoring", "torch transformers rouge_score nltk"),
+        ("citeproof.evaluation.datasets", "torch transformers rouge_score nltk"),
     ],
 )
 def test_importing_loads_nothing_heavy(module: str, heavy: str) -> None:

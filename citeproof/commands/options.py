@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from citeproof.errors import SettingsError
+
 if TYPE_CHECKING:
     from citeproof.settings import Settings
 
@@ -73,7 +75,6 @@ Cold = Annotated[
 def load_settings(config: Path | None, store: Path | None, sets: list[str] | None) -> Settings:
     """Load the settings in force."""
     from citeproof.console.arguments import read_arguments
-    from citeproof.errors import SettingsError
 
     settings, others = read_arguments(config, sets, store=store)
     if others:

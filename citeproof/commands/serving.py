@@ -8,6 +8,7 @@ import typer
 
 from citeproof.commands.options import Config, Sets, Store, load_settings, option
 from citeproof.console.output import terminal
+from citeproof.errors import MissingExtraError
 
 
 def serve(
@@ -35,8 +36,6 @@ def serve(
 
 def mcp(config: Config = None, store: Store = None, sets: Sets = None) -> None:
     """Serve ask, check, search and read to an MCP client, over stdin and stdout."""
-    from citeproof.errors import MissingExtraError
-
     settings = load_settings(config, store, sets)
     with MissingExtraError.unless_installed("serve", "MCP clients cannot be served"):
         from citeproof.integrations.mcp_calls import Calls

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from citeproof.console.output import write_line, write_signed
 from citeproof.console.text import (
+    cited_sentences,
     describe_proved,
     describe_tokens,
     describe_usage,
@@ -96,7 +97,7 @@ def conclude(answer: Answer, console: Console) -> None:
         write_line(console, Text.assemble((f"[{number}] ", "cyan"), (passage.place, "bold")))
         if passage.source and plain(passage.source) != passage.place:
             write_line(console, passage.source, "dim", indent=4)
-        for sentence in _sentences(answer, passage.id):
+        for sentence in cited_sentences(answer, passage.id):
             _write_quoted(console, passage, sentence)
     for number, claim in enumerate(answer.claims, start=1):
         for citation in claim.against:
@@ -261,17 +262,6 @@ def _path(moment: Moment) -> str:
     assert isinstance(moment.event, NodeStarted | NodeFinished)
     outer = [place.partition(":")[0] for place in moment.namespace if ":" in place]
     return plain(" › ".join([*outer, moment.event.node]))
-
-
-def _sentences(answer: Answer, passage_id: str) -> list[str]:
-    """Return the sentences of a passage that claims cite, each once."""
-    found = (
-        plain(citation.sentence)
-        for claim in answer.claims
-        for citation in claim.citations
-        if citation.passage_id == passage_id
-    )
-    return [sentence for sentence in dict.fromkeys(found) if sentence]
 
 
 def _write_quoted(console: Console, passage: Passage, sentence: str) -> None:

@@ -55,15 +55,13 @@ def index_on_ray(settings: Settings, console: Console, *, rebuild: bool = False)
             yield index
 
 
-@contextmanager
-def keep_apart() -> Iterator[None]:
+def keep_apart() -> AbstractContextManager[Any]:
     """Send Ray's messages about its own processes to standard error.
 
     `log_to_driver=False` silences only what actors print. When an actor dies, a thread of Ray's
     prints that to standard output whatever the settings (tried with Ray 2.60).
     """
-    with redirect_stdout(cast(TextIO, _Output(sys.stdout))):
-        yield
+    return redirect_stdout(cast(TextIO, _Output(sys.stdout)))
 
 
 class _Output:

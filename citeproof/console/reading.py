@@ -16,7 +16,7 @@ from citeproof.memory.index import Index
 from citeproof.paths import expand, is_folder
 from citeproof.settings import Settings
 from citeproof.tools.documents.encodings import decode
-from citeproof.tools.documents.files import READERS, find, load
+from citeproof.tools.documents.files import KNOWN_ENDINGS, find, load
 
 
 def read_first(index: Index | None, documents: Sequence[Path], console: Console) -> None:
@@ -69,5 +69,5 @@ def _nothing(messages: Iterable[str]) -> InputError:
     return InputError(
         "None of the documents can be read",
         why=reasons or "no file is of a known kind",
-        fix=f"Known endings: {', '.join(sorted(READERS))}.",
+        fix=KNOWN_ENDINGS,
     )

@@ -19,7 +19,7 @@ from citeproof.models.stamps import is_stamped
 from citeproof.paths import is_folder
 from citeproof.settings import ModelSettings
 from citeproof.text import count, plain
-from citeproof.tools.documents.files import READERS
+from citeproof.tools.documents.files import KNOWN_ENDINGS
 
 _SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "missing": ("✗", "red")}
 
@@ -42,8 +42,7 @@ def print_index_report(
         write_line(console, f"moved: {old} → {new}")
     print_unread(report, console, details=details)
     if not report.errors and (is_idle or not report.passages):
-        known = ", ".join(sorted(READERS))
-        told = f"There is no document of a known kind to read. Known endings: {known}."
+        told = f"There is no document of a known kind to read. {KNOWN_ENDINGS}"
         write_line(console, told, "yellow")
 
 

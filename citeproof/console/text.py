@@ -1,8 +1,8 @@
-"""Describes answers and their cost in words."""
+"""Describes answers and their cost in words, and quotes what they cite."""
 
 from __future__ import annotations
 
-from citeproof.text import count, seconds
+from citeproof.text import count, plain, seconds
 from citeproof.types import Answer, Usage
 
 
@@ -25,6 +25,17 @@ def describe_proved(answer: Answer) -> str:
     """Say how much of an answer is proved: `2 of 3 claims proved`."""
     supported = sum(claim.verdict.status == "supported" for claim in answer.claims)
     return f"{supported} of {count(len(answer.claims), 'claim')} proved"
+
+
+def cited_sentences(answer: Answer, passage_id: str) -> list[str]:
+    """Return the sentences of a passage that claims cite, each once and on one line."""
+    found = (
+        plain(citation.sentence)
+        for claim in answer.claims
+        for citation in claim.citations
+        if citation.passage_id == passage_id
+    )
+    return [sentence for sentence in dict.fromkeys(found) if sentence]
 
 
 def describe_usage(usage: Usage) -> list[str]:

@@ -37,17 +37,12 @@ Build = Callable[..., Any]
 """Builds a method's graph; takes a `checkpointer`."""
 
 
-async def _no_rows(_: str) -> list[tuple[Any, ...]]:
-    """Return no rows, for a checkpointer without tables."""
-    return []
-
-
 class Opened(NamedTuple):
-    """An open checkpointer."""
+    """An open checkpointer with tables."""
 
     saver: Any
     """LangGraph's checkpointer."""
-    rows: _Rows = _no_rows
+    rows: _Rows
     """Queries its tables, in SQL that both databases understand."""
 
 
@@ -208,17 +203,17 @@ class Thread:
     @contextlib.asynccontextmanager
     async def opened(self, build: Build) -> AsyncIterator[Kept]:
         """Build the graph with a checkpointer, and the config of the conversation."""
-        opening: contextlib.AbstractAsyncContextManager[Opened]
-        opening = contextlib.nullcontext(Opened(self._memory))
-        if self.checkpoints is not None:
-            opening = self.checkpoints.opened()
-        async with opening as opened:
-            graph = build(checkpointer=opened.saver)
-            # A thread of one method cannot resume the steps of another.
-            config = {"configurable": {"thread_id": f"{graph.name}/{self.name}"}}
-            yield Kept(graph, None, config)
+        if self.checkpoints is None:
+            yield self._kept(build(checkpointer=self._memory))
+            return
+        async with self.checkpoints.opened() as opened:
+            yield self._kept(build(checkpointer=opened.saver))
             if self.automatic:
                 await _forget_oldest(opened)
+
+    def _kept(self, graph: Any) -> Kept:
+        # A thread of one method cannot resume the steps of another.
+        return Kept(graph, None, {"configurable": {"thread_id": f"{graph.name}/{self.name}"}})
 
 
 @contextlib.asynccontextmanager
@@ -287,7 +282,6 @@ async def _find_outage(graph: Any, config: dict[str, Any]) -> dict[str, Any] | N
 
 
 async def _forget_oldest(opened: Opened) -> None:
-    """Delete the oldest unnamed runs."""
     found = f"SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE '%/{_AUTOMATIC}%'"
     names = [name for (name,) in await opened.rows(found) if _IS_AUTOMATIC.search(name)]
     names.sort(key=lambda name: name.rpartition("/")[2])

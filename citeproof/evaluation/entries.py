@@ -93,11 +93,10 @@ async def read_entries(paths: Sequence[Path]) -> list[Entry]:
 
 
 def present(
-    entries: Iterable[Mapping[str, Any]], columns: Collection[str], known: Iterable[str] = METRICS
+    entries: Sequence[Mapping[str, Any]], columns: Collection[str], known: Iterable[str] = METRICS
 ) -> list[str]:
     """Return the known metrics that are among the columns and that any of the entries has."""
-    found = list(entries)
-    return [name for name in known if name in columns and any(name in own for own in found)]
+    return [name for name in known if name in columns and any(name in own for own in entries)]
 
 
 async def _cards(run: Run) -> dict[Mode, Scorecard]:

@@ -21,6 +21,7 @@ from citeproof.errors import InputError
 from citeproof.evaluation.corpus import Corpus
 from citeproof.files import file_errors, parse, read_file, write_whole
 from citeproof.models.manifest import LLM, MINILM, MPNET, EmbeddedModel
+from citeproof.models.stamps import sha256
 from citeproof.paths import is_folder
 from citeproof.settings import LLMSettings, Settings
 from citeproof.settings_toml import as_toml
@@ -182,8 +183,8 @@ def hash_file(path: Path) -> str:
     """Return the sha256 of a file; empty if there is no such file."""
     if not path.is_file():
         return ""
-    with file_errors(path, "read"), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    with file_errors(path, "read"):
+        return sha256(path)
 
 
 def hide_secrets(settings: Settings) -> dict[str, Any]:

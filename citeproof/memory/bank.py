@@ -235,7 +235,8 @@ class Bank:
         """
         new = {entry.topic: entry for entry in sorted(entries, key=lambda entry: entry.created)}
         with self._store.reading("adding a case", name) as (held,):
-            rivals = held.get(where={"topic": {"$in": list(new)}})["metadatas"] if held else []
+            same = {"topic": {"$in": list(new)}}
+            rivals = held.get(where=same, include=["metadatas"])["metadatas"] if held else []
         there = {rival["case"] for rival in rivals}
         for rival in rivals:
             entry = new.get(rival["topic"])

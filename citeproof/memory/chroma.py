@@ -141,7 +141,7 @@ class ChromaPassages:
                 cosines = [{k: 1 - float(d) for k, d in zip(*row, strict=True)} for row in rows]
             if words:
                 held = self._current_words(own, marks)
-                scores = list(map(dict, held.search(queries, depth)))
+                scores = [dict(held.search(query, depth)) for query in queries]
             if vectors is not None and words:
                 for query, vector, cosine, score in zip(
                     queries, vectors, cosines, scores, strict=True

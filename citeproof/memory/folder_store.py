@@ -226,19 +226,16 @@ class ReadOnlyStore(FolderStore):
         super().__init__(copied, fix)
         self._where = f"in {path}"
 
-    def writing(self, task: str, embedders: Mapping[str, str]) -> NoReturn:
+    def writing(self, *_: object) -> NoReturn:
         """Raise a `StoreError`."""
-        self._refuse()
-
-    def _take_turn(self, task: str, name: str) -> NoReturn:
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
         raise StoreError(
             f"The Chroma store {self._where} cannot be changed",
             why="it is read-only",
             fix="Make sure that you may write there, or name another folder with --store.",
         )
+
+    def _take_turn(self, *_: object) -> NoReturn:
+        self.writing()
 
     def close(self) -> None:
         """Release the store for good, and delete the copy."""

@@ -119,7 +119,7 @@ class LocalEmbeddings(Embeddings):
                 trim_heap()
             return listed
 
-    def _loaded(self, *, query: bool = False) -> Any:
+    def _loaded(self, *, query: bool) -> Any:
         apart = self._settings.query_model if query else None
         kind = "query" if apart else "passage"
         if kind not in self._models:

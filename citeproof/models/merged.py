@@ -7,7 +7,6 @@ cross-encoder folder in the cache, which other programs can load too.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from pydantic import BaseModel
 
 from citeproof.models.fetch import fetch, fill_folder, model_folder
 from citeproof.models.manifest import MPNET
-from citeproof.models.stamps import check, flush, stamp
+from citeproof.models.stamps import check, flush, sha256, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,9 +58,8 @@ class MergedModel:
     @cached_property
     def name(self) -> str:
         """Its name in reports, score files and the cache; it is different for each adapter."""
-        with (self.adapter / "adapter_model.safetensors").open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
-        return f"citeproof-{self.purpose}-{digest}"
+        digest = sha256(self.adapter / "adapter_model.safetensors")
+        return f"citeproof-{self.purpose}-{digest[:12]}"
 
     @cached_property
     def calibration(self) -> Calibration:

@@ -22,7 +22,7 @@ def stamp(folder: Path) -> None:
     only, and a cache may be shared.
     """
     paths = [path for path in sorted(folder.iterdir()) if path.name != STAMP]
-    files = [ModelFile(path.name, path.stat().st_size, _hash(path)) for path in paths]
+    files = [ModelFile(path.name, path.stat().st_size, sha256(path)) for path in paths]
     noted = folder / STAMP
     noted.write_text(_lines(folder, files), encoding="utf-8")
     for path in paths:
@@ -64,6 +64,12 @@ def is_stamped(folder: Path, files: Sequence[ModelFile]) -> bool:
         return False
 
 
+def sha256(path: Path) -> str:
+    """Return the sha256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def flush(folder: Path) -> None:
     """Flush the files to disk, so that a power cut after a rename loses nothing."""
     for file in folder.rglob("*"):
@@ -83,11 +89,6 @@ def _lines(folder: Path, files: Sequence[ModelFile]) -> str:
 
 def _is(path: Path, file: ModelFile) -> bool:
     try:
-        return path.stat().st_size == file.size and _hash(path) == file.sha256
+        return path.stat().st_size == file.size and sha256(path) == file.sha256
     except OSError:  # a disk error, or another user's permissions
         return False
-
-
-def _hash(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()

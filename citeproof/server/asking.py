@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from langgraph.checkpoint.memory import InMemorySaver
@@ -50,7 +51,7 @@ class _Reviews:
         self._waiting[run] = asyncio.get_running_loop().create_future()
         turn.held.callback(self._waiting.pop, run, None)
 
-    async def decision(self, run: str, turn: Turn) -> dict[str, str]:
+    async def decision(self, run: str, turn: Turn, _: ReviewRequested) -> dict[str, str]:
         """Wait for a person's decision, and let others have the turn meanwhile."""
         turn.leave()
         decision = await self._waiting[run]
@@ -176,10 +177,7 @@ class Asking:
             shape = read_shape(kept.graph)
             told: list[Moment] = []
             answered: Moment | None = None
-
-            def decide(_: ReviewRequested) -> Awaitable[dict[str, str]]:
-                return self.reviews.decision(question.run, turn)
-
+            decide = partial(self.reviews.decision, question.run, turn)
             async with aclosing(run_with_review(kept, decide)) as moments:
                 async for moment in moments:
                     told.append(moment)
@@ -202,7 +200,6 @@ class Asking:
         return self.runs.get(question.run)
 
     async def _prepare(self, tools: Toolbox, question: Question) -> Kept:
-        """Return the graph and the arguments of its run."""
         config: Any = None
         messages = question.messages
         graph = self._graph(tools, question)

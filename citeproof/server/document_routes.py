@@ -24,7 +24,7 @@ from citeproof.server.opening import Opening
 from citeproof.server.public import document_id, file_name
 from citeproof.server.sse import EventStream, frame
 from citeproof.text import plain
-from citeproof.tools.documents.files import READERS
+from citeproof.tools.documents.files import KNOWN_ENDINGS, READERS
 
 _UNUSABLE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 _TEXT = ("txt", "text", "md", "markdown", "rst", "csv", "tsv", "eml", "mbox", "jsonl", "ndjson")
@@ -170,10 +170,7 @@ def _safe(name: str) -> str:
     end = _UNUSABLE.sub("_", plain(last)).encode()[-_LONGEST:]
     safe = end.decode(errors="ignore").lstrip(".")
     if Path(safe).suffix.lower() not in READERS or not Path(safe).stem:
-        known = ", ".join(sorted(READERS))
-        raise InputError(
-            f"{safe or 'A file without a name'} cannot be read", fix=f"Known endings: {known}."
-        )
+        raise InputError(f"{safe or 'A file without a name'} cannot be read", fix=KNOWN_ENDINGS)
     return safe
 
 

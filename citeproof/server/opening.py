@@ -59,10 +59,9 @@ class Opening:
         self._closing = True
         if self._task is None:
             return
-        done, _ = await asyncio.wait({self._task})
-        for task in done:
-            if not task.cancelled() and task.exception() is None:
-                await asyncio.to_thread(task.result().close)
+        await asyncio.wait({self._task})
+        if not self._task.cancelled() and self._task.exception() is None:
+            await asyncio.to_thread(self._task.result().close)
 
     def _note(self, label: str, done: int, total: int) -> None:
         if self._closing:

@@ -69,11 +69,10 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
         turns = (await conversations.known(name))[-MOST:]
         for turn in turns:
             runs.keep(Run(turn.run, turn.answer))
-        answers = [with_links(turn.answer).model_dump(mode="json") for turn in turns]
         return {
             "turns": [
-                {"run": turn.run, "asked": turn.asked, "answer": answer}
-                for turn, answer in zip(turns, answers, strict=True)
+                {"run": turn.run, "asked": turn.asked, "answer": with_links(turn.answer)}
+                for turn in turns
             ]
         }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from citeproof.console.text import cited_sentences
 from citeproof.markdown import literal, paragraph
 from citeproof.runtime.moments import Moment
 from citeproof.server.errors import NotFoundError
@@ -86,13 +87,9 @@ class Runs:
 
 
 def _sources(answer: Answer) -> list[str]:
-    said: dict[str, list[str]] = {}
-    for claim in answer.claims:
-        for citation in claim.citations:
-            said.setdefault(citation.passage_id, []).append(citation.sentence)
     lines = []
     for number, passage in enumerate(answer.passages, start=1):
-        quoted = " ".join(f"“{literal(own)}”" for own in dict.fromkeys(said.get(passage.id, ())))
+        quoted = " ".join(f"“{literal(own)}”" for own in cited_sentences(answer, passage.id))
         place = literal(passage.place)
         origin = f" ({literal(passage.source)})" if passage.source else ""
         lines.append(f"{number}. {place}{origin}" + (f": {quoted}" if quoted else ""))

@@ -37,10 +37,11 @@ class EventStream(StreamingResponse):
         end: Called when the stream is over, even if it never began.
     """
 
-    def __init__(self, frames: AsyncIterator[str], end: Callable[[], None] | None = None) -> None:
-        self._end = end
+    def __init__(
+        self, frames: AsyncIterator[str], end: Callable[[], object] = lambda: None
+    ) -> None:
+        self._frames, self._end = frames, end
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        self._frames = frames
         super().__init__(self._pace(), media_type="text/event-stream", headers=headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -53,8 +54,7 @@ class EventStream(StreamingResponse):
             pumping.cancel()
             with suppress(asyncio.CancelledError):
                 await pumping
-            if self._end is not None:
-                self._end()
+            self._end()
 
     async def _pump(self) -> None:
         try:

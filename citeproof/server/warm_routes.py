@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from typing import Any, Literal
@@ -76,14 +76,12 @@ def warm_routes(asking: Asking, checkpoints: Checkpoints) -> APIRouter:
             turn = await held.enter_async_context(asking.turns.turn())
             own = await runs(wish)
 
-            def decide(_: ReviewRequested) -> Awaitable[dict[str, str]]:
-                return asking.reviews.decision(run, turn)
-
             def keep() -> str:
                 is_kept = kept is not None and kept.is_kept
                 return frame({"goes_on": own.goes_on, "is_kept": is_kept}, "kept")
 
             is_begun = False
+            decide = partial(asking.reviews.decision, run, turn)
             told = own.ask(wish.question, kept, decide, review=wish.review)
             async with aclosing(told) as moments:
                 async for moment in moments:

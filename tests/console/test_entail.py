@@ -232,9 +232,6 @@ def test_figures_are_those_of_the_textbook() -> None:
     assert found.figures() == pytest.approx(figures)
     assert agreement((0.1, True), (0.9, False)).figures()["AUC"] == 0.0
     assert agreement((0.5, True), (0.5, False), (0.5, False)).figures()["AUC"] == 0.5
-
-
-def test_figures_that_need_both_kinds_are_left_out() -> None:
     assert agreement((0.9, True), (0.1, True)).figures() == {"accuracy": 0.5}
     assert agreement().figures() == {}
 

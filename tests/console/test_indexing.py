@@ -125,13 +125,16 @@ def test_what_is_left_out_is_named_on_request(docs: Path, tmp_path: Path) -> Non
 
 
 def test_a_failure_is_told_at_the_end_and_by_the_exit_code(docs: Path) -> None:
-    (docs / "bad.pdf").write_bytes(b"no pdf")
+    (docs / "bad[red].pdf").write_bytes(b"no pdf")
     result = index("docs", code=1)
-    assert f"✗ {docs / 'bad.pdf'} cannot be read" in result.stdout.splitlines()[-1]
-    assert "added   2 documents" in result.stdout
+    added, whole, failed = (" ".join(line.split()) for line in result.stdout.splitlines())
+    assert (added, whole) == ("added 2 documents", "in all 2 passages")
+    assert failed.startswith(f"✗ {docs / 'bad[red].pdf'} cannot be read")
+    assert "unchanged  2 documents" in index("docs", code=1).stdout
+    assert "added   2 documents" in index("docs", "--rebuild", code=1).stdout
     far = "x" * 300  # `pathlib` raises for it, as for a folder that may not be entered
     assert f"{far} cannot be opened" in index("docs/tides.md", far, code=1).stdout
-    (docs / "bad.pdf").unlink()
+    (docs / "bad[red].pdf").unlink()
     (docs / "rows.jsonl").write_text('{"text": ""}\n{"text": "A row."}\n')
     result = index("docs")
     assert (result.exit_code, "! " in result.stdout) == (0, True), "read, but not as a whole"

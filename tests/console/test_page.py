@@ -396,14 +396,6 @@ def test_no_more_is_said_than_was_checked(
     assert untold not in page
 
 
-def test_what_ended_a_run_is_not_laid_on_the_documents() -> None:
-    reason = "The budget of 1 calls is spent."
-    answer = Answer(question="Q?", method="closedbook", status="not_found", reason=reason)
-    page = render_page(answer)
-    assert reason in page
-    assert "in the documents" not in page
-
-
 def test_page_names_models_and_day_without_addresses() -> None:
     told = [
         LLMCalled(role="writer", model="qwen at http://gpu/v1", prompt="", reply="", usage=Usage()),

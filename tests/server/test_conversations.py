@@ -17,7 +17,9 @@ import pytest
 from citeproof.console.runs import LocalRuns
 from citeproof.console.threads import Checkpoints, Opened, Thread
 from citeproof.graphs.registry import find_method
+from citeproof.server.runs import Run
 from citeproof.testing import ScriptedChatModel
+from tests.console import sample
 from tests.server.serving import ANSWER, QUESTION, HeldEntailment, client, served, toolbox
 
 
@@ -160,6 +162,11 @@ async def test_a_conversation_of_the_command_line_goes_on(tmp_path: Path, name: 
         assert [turn["asked"] for turn in turns] == questions
         assert (await http.delete(path)).is_success
         assert (await http.get("/api/conversations")).json() == {"conversations": []}
+
+
+def test_a_citation_without_a_sentence_quotes_nothing() -> None:
+    sources = Run("r", sample.ANSWER).markdown().splitlines()[-3:]
+    assert [line.count("“") for line in sources] == [1, 1, 1]
 
 
 async def test_answers_are_saved_with_their_citations(tmp_path: Path) -> None:

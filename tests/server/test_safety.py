@@ -27,11 +27,9 @@ TOKEN = "a-token-of-this-test"
     ("request_", "status"),
     [
         ({"json": ASK, "headers": {"origin": "https://evil.example"}}, 403),
-        ({"json": ASK, "headers": {"origin": "null"}}, 403),
         ({"json": ASK, "headers": {"host": "evil.example"}}, 403),
         ({"json": ASK, "headers": {"sec-fetch-site": "cross-site"}}, 403),
         ({"content": '{"question": "Who?"}', "headers": {"content-type": "text/plain"}}, 415),
-        ({"data": {"question": "Who?"}}, 415),
         ({"files": {"files": ("a.md", b"x")}}, 415),
         ({"json": {"question": "x" * 1_100_000}}, 413),
     ],
