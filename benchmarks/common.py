@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 
 from citeproof.models.cores import cores
 
+sys.path.append(str(Path(__file__).parents[1]))  # so that benchmarks can import `training`
 RESULTS = Path(__file__).parent / "results"
 WORDS = [f"word{n}" for n in range(5_000)]
 """Words for random texts."""

@@ -21,13 +21,10 @@ import argparse
 import asyncio
 import json
 import random
-import sys
 import time
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from common import drawing
 
@@ -40,18 +37,13 @@ from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.cross_encoder import CrossEncoder
 from citeproof.tools.entailment.labels import entailment_index
-from citeproof.tools.entailment.opening import open_entailment
+from citeproof.tools.entailment.opening import open_first
 from citeproof.tools.entailment.windows import windows
-from citeproof.tools.sentences import split
+from citeproof.tools.sentences import sentences
 from training import measure
 from training.rows import lines, sample
 
 T = TypeVar("T")
-
-
-def no_judge() -> Any:
-    """Stand-in for a language model that must not be called."""
-    raise AssertionError("a cross-encoder asks no judge")
 
 
 def vtg_pairs(pool: Path, questions: Path, count: int) -> list[Pair]:
@@ -170,8 +162,7 @@ def cited_answers(rows: list[Any], count: int) -> list[tuple[Example, Result]]:
     rng = random.Random(0)
 
     def sentence(row: Any) -> str:
-        span = rng.choice(split(row["text"]))
-        return str(row["text"][span.start : span.end]).rstrip(".!?")
+        return rng.choice(sentences(row["text"])).rstrip(".!?")
 
     def statement(read: list[Any]) -> str:
         cited = rng.sample(range(5), rng.choice((2, 2, 3)))
@@ -195,10 +186,10 @@ def band(arguments: argparse.Namespace) -> None:
     from citeproof.tools.llm.model import open_llm
 
     settings = Settings.load(entailment={"kind": "cross-encoder"})
-    model: Any = (
+    model = (
         CrossEncoder(arguments.model)
         if arguments.model
-        else open_entailment(settings.entailment, no_judge, settings.models)
+        else open_first(settings.entailment, settings.models)
     )
     low, high = ENTAILMENT.calibration.band
     judge = Judge(open_llm(settings.llm, settings.models).for_role("judge"))

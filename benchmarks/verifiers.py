@@ -21,14 +21,11 @@ import argparse
 import asyncio
 import json
 import math
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import common
 from rich.console import Console

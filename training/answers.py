@@ -11,14 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from citeproof.tools.entailment.spans import overlap
-from citeproof.tools.retrieval.word_search import Row as Found
-from citeproof.tools.retrieval.word_search import Words
-from citeproof.tools.sentences import split
+from citeproof.tools.sentences import sentences
 from training import edits
 from training.claims import Declarer
 from training.make import Around, Asked, Text, crop, holds
 from training.rows import Row, answer_row
+from training.search import Search, search_in
 
 _DEPTH = 12
 """Number of search results among which to look for passages that only seem to answer."""
@@ -46,7 +44,8 @@ def answering(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> I
     A passage of the same article, or one that shares many words, counts as no answer if it contains
     none of the set's answers.
     """
-    around, words = Around.of(sets, pool), _words(pool)
+    around = Around.of(sets, pool)
+    search = search_in({key: text.premise for key, text in pool.items()})
     declarer = Declarer.of(list(pool.values()))
     for item in sets:
         body = item.gold.text
@@ -58,7 +57,7 @@ def answering(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> I
         if siblings := around.siblings(item):
             shown = _shown(rng.choice(siblings), rng)
             yield answer_row(shown, item.question, False, f"{item.source}/same article")
-        if (near := _near(item, pool, words)) and rng.random() < 0.7:
+        if (near := _near(item, pool, search)) and rng.random() < 0.7:
             shown = _shown(rng.choice(near[:4]), rng)
             yield answer_row(shown, item.question, False, f"{item.source}/like passage")
         yield from _claims(item, around, declarer, rng)
@@ -70,46 +69,35 @@ def _claims(item: Asked, around: Around, declarer: Declarer, rng: Random) -> Ite
     claim = declarer.sentence(item.question, answer)
     if claim and rng.random() < 0.7:
         yield answer_row(claim, item.question, True, f"{source}/claim")
-    sentences = [item.gold.text[s.start : s.end] for s in split(item.gold.text)]
-    said = [s for s in sentences if holds(s, answer)]
+
+    def shared(sentence: str) -> int:
+        return len(_kinds(sentence) & _kinds(item.question))
+
+    of_gold = sentences(item.gold.text)
+    said = [s for s in of_gold if holds(s, answer)]
     if said and rng.random() < 0.4:
-        best = max(said, key=lambda s: len(_kinds(s) & _kinds(item.question)))
-        named = edits.plainer(best, item.gold.title, rng)
-        if len(_kinds(named) & _kinds(item.question)) >= 2:
+        named = edits.plainer(max(said, key=shared), item.gold.title, rng)
+        if shared(named) >= 2:
             yield answer_row(named, item.question, True, f"{source}/sentence")
-    others = [s for s in sentences if not any(holds(s, a) for a in item.answers)]
+    others = [s for s in of_gold if not item.is_answered_in(s)]
     if others and rng.random() < 0.4:
-        near = max(others, key=lambda s: len(_kinds(s) & _kinds(item.question)))
+        near = max(others, key=shared)
         text = near if rng.random() < 0.6 else rng.choice(others)
         named = edits.plainer(text, item.gold.title, rng)
         yield answer_row(named, item.question, False, f"{source}/other sentence")
-    beside = [
-        o
-        for o in around.beside[item.gold.id]
-        if not any(overlap(a, b) for a in o.answers for b in item.answers)
-    ]
+    beside = [o for o in around.beside[item.gold.id] if not any(map(item.overlaps, o.answers))]
     if beside and rng.random() < 0.6:
         other = rng.choice(beside)
         claim = declarer.sentence(other.question, other.answers[0])
-        if claim and not any(holds(claim, a) for a in item.answers):
+        if claim and not item.is_answered_in(claim):
             yield answer_row(claim, item.question, False, f"{source}/other claim")
 
 
-def _near(item: Asked, pool: Mapping[str, Text], words: Words) -> list[Text]:
+def _near(item: Asked, pool: Mapping[str, Text], search: Search) -> list[Text]:
     """Passages with words of the question, but without an answer."""
-    [found] = words.search([item.question], _DEPTH)
-    near = [pool[key] for key, _ in found if key != item.gold.id]
-    return [
-        text
-        for text in near
-        if text.title != item.gold.title and not any(holds(text.premise, a) for a in item.answers)
-    ]
-
-
-def _words(pool: Mapping[str, Text]) -> Words:
-    words = Words()
-    words.change([], [Found(key, key, text.premise) for key, text in pool.items()])
-    return words
+    found = [pool[key] for key in search(item.question, _DEPTH)]
+    elsewhere = [text for text in found if text.title != item.gold.title]
+    return [text for text in elsewhere if not item.is_answered_in(text.premise)]
 
 
 def _kinds(text: str) -> set[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from citeproof.tools.entailment.spans import find_spans, overlap
+from citeproof.tools.entailment.spans import find_spans
 from training import edits
 from training.make import Around, Asked, Text, crop, holds
 from training.rows import Row
@@ -312,7 +312,7 @@ class _Claimant:
             for other in self.around.beside[item.gold.id]
             if other.question != item.question
             and edits.kind(other.answers[0]) == edits.kind(answer)
-            and not any(overlap(answer, a) for a in other.answers)
+            and not other.overlaps(answer)
         ]
         if not others:
             return
@@ -361,7 +361,7 @@ class _Claimant:
 def _wrong(span: str, item: Asked) -> bool:
     """Whether a span is a wrong answer: unlike every right one, and not in the question."""
     return (
-        not any(overlap(span, answer) for answer in item.answers)
+        not item.overlaps(span)
         and not holds(item.question, span)
         and not span.endswith(("'s", "’s"))
         and span not in _NO_NAMES

@@ -20,12 +20,11 @@ from typing import Annotated
 
 import typer
 
-from citeproof.tools.retrieval.word_search import Row as Found
-from citeproof.tools.retrieval.word_search import Words
-from citeproof.tools.sentences import split
+from citeproof.tools.sentences import sentences
 from training.instructions import first_step, opposite
 from training.medquad import medical_pairs
 from training.rows import Row, answer_row, show, write
+from training.search import search_in
 from training.sections import Section, sections, shorten
 
 _FROM_EACH = 700
@@ -53,9 +52,8 @@ _HOW = ("How do I {}?", "How can I {}?", "How do you {}?", "How to {}?", "What i
 
 def pairs(found: Sequence[Section], rng: Random) -> Iterator[Row]:
     """Pairs of the sections of one source: answers, and texts near to them that are none."""
-    words = Words()
     keys = {f"{number}": section for number, section in enumerate(found)}
-    words.change([], [Found(k, k, f"{s.heading}\n{s.text}") for k, s in keys.items()])
+    search = search_in({key: f"{one.heading}\n{one.text}" for key, one in keys.items()})
 
     def titled(section: Section, claim: str) -> str:
         return show(section.document, claim, rng, _TITLED)
@@ -69,8 +67,8 @@ def pairs(found: Sequence[Section], rng: Random) -> Iterator[Row]:
         if act and (tool := re.search(r"`([^`\n]{2,40})`", section.text)):
             said = rng.choice(_USES).format(act=act, tool=rng.choice(tool.group(0, 1)))
             yield answer_row(titled(section, said), question, True, f"{source}/tool")
-        [hits] = words.search([question], 12)
-        others = [keys[key] for key, _ in hits if not _alike(keys[key], section)]
+        near = [keys[key] for key in search(question, 12)]
+        others = [other for other in near if not _alike(other, section)]
         for other in others[: rng.choice((1, 1, 2))]:
             yield answer_row(_shown(other, rng), question, False, f"{source}/near section")
         for other in others[1:3]:
@@ -93,7 +91,7 @@ def _claim(section: Section) -> str:
     if section.act:
         step = first_step(section.text)
         return f"To {section.act}, {step}" if step else ""
-    texts = [section.text[s.start : s.end] for s in split(section.text)][:3]
+    texts = sentences(section.text)[:3]
     if texts and len(texts[0].split()) < 6:
         texts = [" ".join(texts[:2])]
     return texts[0] if texts and 6 <= len(texts[0].split()) <= 50 else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from citeproof.tools.sentences import split
+from citeproof.tools.sentences import sentences
 
 _VERBS = frozenset(
     re.findall(
@@ -71,8 +71,8 @@ def ask(heading: str) -> tuple[str, str]:
 
 def first_step(text: str) -> str:
     """The first sentence of a text that tells what to do, as the rest of a sentence; or empty."""
-    for span in list(split(text))[:8]:
-        said = re.sub(r"^\s*(?:\d+[.)]|[-*•])\s*", "", text[span.start : span.end])
+    for sentence in sentences(text)[:8]:
+        said = re.sub(r"^(?:\d+[.)]|[-*•])\s*", "", sentence)
         words = said.split()
         if words and _instructs(words[0]) and 4 <= len(words) <= 40:
             return said[:1].lower() + " ".join(words)[1:]

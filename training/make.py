@@ -48,6 +48,14 @@ class Asked:
     gold: Text
     source: str
 
+    def is_answered_in(self, text: str) -> bool:
+        """Whether a text contains one of the answers."""
+        return any(holds(text, answer) for answer in self.answers)
+
+    def overlaps(self, span: str) -> bool:
+        """Whether a span of a text overlaps with one of the answers."""
+        return any(overlap(span, answer) for answer in self.answers)
+
 
 @dataclass(frozen=True)
 class Around:
@@ -74,7 +82,7 @@ class Around:
         return [
             text
             for text in self.article[item.gold.title]
-            if text.id != item.gold.id and not any(holds(text.text, a) for a in item.answers)
+            if text.id != item.gold.id and not item.is_answered_in(text.text)
         ]
 
 
@@ -181,11 +189,8 @@ def _of_question(
     yield row(show(gold.text, answer), question, answer, "answer", "entailed")
 
     of = edits.kind(answer)
-    near = [
-        other.answers[0]
-        for other in known.beside[gold.id]
-        if not any(overlap(other.answers[0], a) for a in item.answers)
-    ]
+    beside = [other.answers[0] for other in known.beside[gold.id]]
+    near = [span for span in beside if not item.overlaps(span)]
     near_alike = [a for a in near if edits.kind(a) == of]
     around = f"{gold.title}. {gold.text}"
     wrong = None
@@ -197,7 +202,7 @@ def _of_question(
         wrong = replace_span(answer, counted[0], put) if put else None
     if wrong is None and near:
         wrong = rng.choice(near)
-    if wrong and not any(overlap(wrong, a) for a in item.answers):
+    if wrong and not item.overlaps(wrong):
         yield row(show(gold.text, answer), question, wrong, "other answer")
 
     choice = rng.random()
@@ -205,7 +210,7 @@ def _of_question(
         yield row(rng.choice(siblings).premise, question, answer, "same article")
     elif choice < 0.5 and near:
         other = rng.choice(known.beside[gold.id])
-        if not any(overlap(answer, a) for a in other.answers) and other.question != question:
+        if not other.overlaps(answer) and other.question != question:
             yield row(show(gold.text, answer), other.question, answer, "other question")
     elif choice < 0.75:
         changed = edits.substitute(question, around, rng, names)

@@ -101,13 +101,11 @@ def false_proofs(scores: Sequence[float], truths: Sequence[bool], threshold: flo
     return 1 - sum(proved) / len(proved) if proved else math.nan
 
 
-def bins(
-    scores: Sequence[float], truths: Sequence[bool], count: int = 10
-) -> list[tuple[float, float, int]]:
-    """A reliability diagram: (mean score, share entailed, pairs) of each bin that is not empty."""
-    cells: list[list[tuple[float, bool]]] = [[] for _ in range(count)]
+def bins(scores: Sequence[float], truths: Sequence[bool]) -> list[tuple[float, float, int]]:
+    """A reliability diagram: (mean score, share entailed, pairs) of each of ten bins with pairs."""
+    cells: list[list[tuple[float, bool]]] = [[] for _ in range(10)]
     for score, truth in zip(scores, truths, strict=True):
-        cells[min(count - 1, int(score * count))].append((score, truth))
+        cells[min(9, int(score * 10))].append((score, truth))
     return [
         (sum(s for s, _ in cell) / len(cell), sum(t for _, t in cell) / len(cell), len(cell))
         for cell in cells

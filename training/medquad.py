@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
 
-from citeproof.tools.sentences import split
+from citeproof.tools.sentences import sentences
 from training.rows import Row, answer_row, show
 from training.sections import clean, shorten
 
@@ -46,7 +46,7 @@ def medical_pairs(folder: Path, rng: Random) -> Iterator[Row]:
         shown = shorten(answer)
         yield answer_row(show(focus, shown, rng, _TITLED), question, True, "medquad/answer")
         if rng.random() < 0.5:
-            first = shown[: next(iter(split(shown))).end]
+            first = sentences(shown)[0]
             if any(word in first for word in focus.split()) and len(first.split()) >= 8:
                 yield answer_row(first, question, True, "medquad/sentence")
         # What a disease is may be answered along the way, so it is no question of a wrong answer.

@@ -22,13 +22,12 @@ from typing import Annotated, NamedTuple
 import typer
 
 from citeproof.tools.citations.marks import content
-from citeproof.tools.retrieval.word_search import Row as Found
-from citeproof.tools.retrieval.word_search import Words
-from citeproof.tools.sentences import split
+from citeproof.tools.sentences import sentences
 from training.build import QUESTIONS, apart, asked_of, is_ours
 from training.claims import Declarer
-from training.make import Around, Asked, Text, crop, holds
+from training.make import Around, Asked, Text, crop
 from training.rows import Row, answer_row, lines, read, show, write
+from training.search import search_in
 from training.sections import shorten
 
 _NLI = ("cad_snli", "mnli_val_m", "snli_test1k")
@@ -77,13 +76,12 @@ def read_pubmedqa(path: Path) -> Iterator[Settled]:
 
 def natural(found: Sequence[Settled], rng: Random) -> Iterator[Row]:
     """Each question with its text, and with passages that share words with it."""
-    words, by_key = Words(), {f"{number}": item for number, item in enumerate(found)}
-    words.change([], [Found(key, key, f"{i.title}\n{i.text}") for key, i in by_key.items()])
+    by_key = {f"{number}": item for number, item in enumerate(found)}
+    search = search_in({key: f"{item.title}\n{item.text}" for key, item in by_key.items()})
     for key, item in by_key.items():
         shown = _shown(item, rng)
         yield answer_row(shown, item.question, True, f"{item.source}/passage")
-        [hits] = words.search([item.question], 8)
-        near = [by_key[other] for other, _ in hits if other != key]
+        near = [by_key[other] for other in search(item.question, 8) if other != key]
         asked = content(item.question)
         near = [
             other
@@ -115,8 +113,7 @@ def made(sets: Sequence[Asked], pool: Mapping[str, Text], rng: Random) -> Iterat
             other = rng.choice(siblings)
             shown = other.shown(other.text, rng, _TITLED)
             yield answer_row(shown, question, False, f"{source}, same article")
-        rest = [item.gold.text[s.start : s.end] for s in split(item.gold.text)]
-        rest = [text for text in rest if not any(holds(text, a) for a in item.answers)]
+        rest = [text for text in sentences(item.gold.text) if not item.is_answered_in(text)]
         if rest and rng.random() < 0.6:
             near = max(rest, key=lambda text: len(content(text) & content(question)))
             shown = item.gold.shown(near, rng, _TITLED)

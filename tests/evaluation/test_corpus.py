@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
-from typer.testing import CliRunner
 
-from citeproof import Passage, Toolbox, cli
+from citeproof import Passage, Toolbox
 from citeproof.evaluation.corpus import search_documents
 from citeproof.evaluation.manifest import require_manifest
 from citeproof.evaluation.report import markdown, report
@@ -21,6 +20,7 @@ from citeproof.testing import ListRetriever, ScriptedChatModel
 from citeproof.tools.questions.sources import select_source
 from citeproof.tools.retrieval import HybridRetriever
 from citeproof.tools.retrieval.search_pool import ListPool
+from tests import command
 from tests.evaluation.scripted import judge
 
 NAMES = ["Ann", "Bo", "Cy", "Dee", "Eve", "Flo", "Gus", "Hal", "Ida", "Jo", "Kim", "Lou"]
@@ -67,11 +67,9 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def run(out: str, *arguments: str, method: str = "vtg") -> Result:
-    command = ["eval", "--data", "asqa.json", "--out", out, "--method", method, *arguments]
-    if method == "vtg":
-        command += ["--set", "max_claims=1", "--set", "max_trials=1"]
-    result = CliRunner().invoke(cli.app, command)
-    assert result.exit_code == 0, result.output
+    short = ["--set", "max_claims=1", "--set", "max_trials=1"] if method == "vtg" else []
+    told = ["--data", "asqa.json", "--out", out, "--method", method, *arguments, *short]
+    command.run(["eval", *told], 0)
     [found] = read_lines(Path(out, "results.jsonl"), Result)
     return found
 

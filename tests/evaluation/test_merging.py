@@ -4,17 +4,23 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from citeproof import Toolbox, cli
+from citeproof import Toolbox
 from citeproof.errors import InputError
 from citeproof.evaluation.manifest import require_manifest
 from citeproof.evaluation.merging import Shard, merge
 from citeproof.evaluation.runner import run
+from tests import command
 from tests.evaluation.scripted import examples, reply, rows, toolbox, write
 from tests.evaluation.test_runner import lines, vtg
 
-invoke = CliRunner().invoke
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder; the tools that commands open are scripted."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: toolbox())
+    return tmp_path
 
 
 def test_shards_part_the_examples_in_their_order(tmp_path: Path) -> None:
@@ -30,17 +36,12 @@ def test_what_is_no_shard_is_refused(text: str) -> None:
         Shard.parse(text)
 
 
-def test_merged_shards_are_the_run_that_was_not_parted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: toolbox())
-    write(tmp_path / "numbers.jsonl", 5)
-    command = ["eval", "--data", "numbers.jsonl", "--set", "max_claims=1", "--trace"]
+def test_merged_shards_are_the_run_that_was_not_parted(folder: Path) -> None:
+    write(folder / "numbers.jsonl", 5)
+    asking = ["eval", "--data", "numbers.jsonl", "--set", "max_claims=1", "--trace"]
     for more in (["--out", "all"], *(["--out", f"{n}", "--shard", f"{n}/2"] for n in (1, 2))):
-        result = invoke(cli.app, [*command, *more])
-        assert result.exit_code == 0, result.output
-    result = invoke(cli.app, ["merge", "1", "2", "--out", "merged"])
+        command.run([*asking, *more], 0)
+    result = command.run(["merge", "1", "2", "--out", "merged"])
     assert result.output == "5 answers, 0 errors, 0 waiting\nRun: merged\n"
     assert lines(Path("merged")) == lines(Path("all"))
     for name in ("examples.jsonl", "alce.json"):
@@ -49,27 +50,22 @@ def test_merged_shards_are_the_run_that_was_not_parted(
     assert '"Which colour has number 4?"' in Path("merged/traces/5.jsonl").read_text("utf-8")
     there, whole = require_manifest(Path("merged")), require_manifest(Path("all"))
     assert (there.data, len(there.sittings)) == (whole.data, 2)
-    result = invoke(cli.app, [*command, "--out", "merged", "--resume"])
-    assert result.exit_code == 0
+    result = command.run([*asking, "--out", "merged", "--resume"], 0)
     assert "answered · " not in result.stderr  # nothing is asked again
 
 
-def test_shards_have_the_parameters_of_the_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: toolbox())
+@pytest.mark.usefixtures("folder")
+def test_shards_have_the_parameters_of_the_whole() -> None:
     asked = [{**row, "task": "qa"} if n < 2 else row for n, row in enumerate(rows(4))]
     asked[3]["docs"] = asked[3]["docs"][:0]
     Path("mixed.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in asked), "utf-8")
-    command = ["eval", "--data", "mixed.jsonl", "--method", "vanilla"]
+    asking = ["eval", "--data", "mixed.jsonl", "--method", "vanilla"]
     for n in (1, 2):
-        invoke(cli.app, [*command, "--shard", f"{n}/2", "--out", f"{n}"])
+        command.run([*asking, "--shard", f"{n}/2", "--out", f"{n}"])
     parameters = [require_manifest(Path(f"{n}")).parameters for n in (1, 2)]
     assert parameters[0] == parameters[1]
     assert not parameters[0]["ranked"]
-    result = invoke(cli.app, ["merge", "1", "2", "--out", "merged"])
-    assert result.exit_code == 0, result.output
+    command.run(["merge", "1", "2", "--out", "merged"], 0)
 
 
 async def test_what_is_missing_stays_missing_and_an_error_gives_way(tmp_path: Path) -> None:

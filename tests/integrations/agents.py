@@ -1,10 +1,12 @@
-"""A chat model that calls tools from a script, and matching tools."""
+"""A chat model that calls tools from a script, matching tools, and both ways to run an agent."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from langchain_core.language_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from pydantic import PrivateAttr
@@ -39,6 +41,17 @@ class ToolCaller(FakeMessagesListChatModel):
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
         self._shown.append(list(messages))
         return super()._generate(messages, *args, **kwargs)
+
+
+def now(graph: Any, asked: Any, config: Any = None) -> Any:
+    return graph.invoke(asked, config)
+
+
+def awaited(graph: Any, asked: Any, config: Any = None) -> Any:
+    return asyncio.run(graph.ainvoke(asked, config))
+
+
+both = pytest.mark.parametrize("run", [now, awaited], ids=["invoke", "ainvoke"])
 
 
 def calling(name: str, **arguments: Any) -> AIMessage:

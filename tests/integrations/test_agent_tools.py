@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from citeproof import Answer, CheckReport, Toolbox
 from citeproof.errors import ModelOutageError, SettingsError
 from citeproof.integrations.agent_tools import ask_tool, check_tool
 from citeproof.testing import ScriptedChatModel, TableEntailment
-from tests.integrations.agents import BUILT, BURNT, LIT, calling, script, toolbox
+from tests.integrations.agents import BUILT, BURNT, LIT, both, calling, script, toolbox
 
 ASKED: Any = {"messages": [{"role": "user", "content": "Tell me about the lighthouse."}]}
 REPLIES = {"claim_generator": [BUILT, "DONE"], "citation_generator": {"citations": [1]}}
@@ -24,24 +23,22 @@ def told(result: Any) -> ToolMessage:
     return message
 
 
-@pytest.mark.parametrize("synchronous", [True, False])
-def test_an_agent_checks_a_text(synchronous: bool) -> None:
+@both
+def test_an_agent_checks_a_text(run: Any) -> None:
     model = script(calling("check", text=f"{BUILT[:-1]} [7]. {BURNT}"), BUILT)
-    agent: Any = create_agent(model, [check_tool(toolbox())])
-    result = agent.invoke(ASKED) if synchronous else asyncio.run(agent.ainvoke(ASKED))
+    result = run(create_agent(model, [check_tool(toolbox())]), ASKED)
     assert told(result).text == f"uncited: {BUILT}\nunsupported: {BURNT}"
     assert isinstance(told(result).artifact, CheckReport)
     assert model.bound == ["check"]
 
 
-@pytest.mark.parametrize("synchronous", [True, False])
-def test_an_agent_asks_a_question(synchronous: bool) -> None:
+@both
+def test_an_agent_asks_a_question(run: Any) -> None:
     model = script(calling("ask", question="Who built the lighthouse?"), BUILT)
-    agent: Any = create_agent(model, [ask_tool(toolbox(replies=REPLIES), max_claims=2)])
-    result = agent.invoke(ASKED) if synchronous else asyncio.run(agent.ainvoke(ASKED))
-    assert (
-        told(result).text == f"{BUILT[:-1]} [1].\n[1] Harbour guide (https://x.org/guide)\nanswered"
-    )
+    agent = create_agent(model, [ask_tool(toolbox(replies=REPLIES), max_claims=2)])
+    result = run(agent, ASKED)
+    said = f"{BUILT[:-1]} [1].\n[1] Harbour guide (https://x.org/guide)\nanswered"
+    assert told(result).text == said
     assert isinstance(told(result).artifact, Answer)
 
 
@@ -64,12 +61,10 @@ def test_an_error_is_told_to_the_agent() -> None:
     assert "The model is gone: no power. Wait." in message.text
 
 
-@pytest.mark.parametrize("synchronous", [True, False])
-def test_a_tool_is_called_with_a_plain_text(synchronous: bool) -> None:
+@both
+def test_a_tool_is_called_with_a_plain_text(run: Any) -> None:
     """As LangChain's own tools with one argument are."""
-    tool = check_tool(toolbox())
-    told = tool.invoke(BUILT) if synchronous else asyncio.run(tool.ainvoke(BUILT))
-    assert told == f"uncited: {BUILT}"
+    assert run(check_tool(toolbox()), BUILT) == f"uncited: {BUILT}"
 
 
 def test_a_wrong_method_is_told_at_once() -> None:

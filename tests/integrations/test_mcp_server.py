@@ -80,18 +80,15 @@ async def over_http_client(tools: Toolbox) -> AsyncIterator[ClientSession]:
             streamable_http_client(url) as (read, write, _),
             ClientSession(read, write) as session,
         ):
-            await session.initialize()
+            told = (await session.initialize()).serverInfo
+            assert (told.name, told.version) == ("citeproof", version("citeproof"))
             yield session
 
 
-async def test_the_server_tells_its_own_version() -> None:
-    with over_http(toolbox()) as url:
-        async with (
-            streamable_http_client(url) as (read, write, _),
-            ClientSession(read, write) as session,
-        ):
-            told = (await session.initialize()).serverInfo
-    assert (told.name, told.version) == ("citeproof", version("citeproof"))
+def stuck() -> tuple[StuckModel, Toolbox]:
+    """A model that doesn't answer, and tools that ask it."""
+    model = StuckModel({"claim_generator": BUILT})
+    return model, toolbox(roles=dict.fromkeys(("claim_generator", "citation_generator"), model))
 
 
 def test_logging_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,8 +189,7 @@ async def test_errors_say_what_to_do(tool: str, arguments: Any, said: str) -> No
 
 
 async def test_questions_and_checks_wait_for_their_turn() -> None:
-    model = StuckModel({"claim_generator": BUILT})
-    tools = toolbox(roles=dict.fromkeys(("claim_generator", "citation_generator"), model))
+    model, tools = stuck()
     turns = Turns(1, waiting=1)
     async with client(tools, Calls(tools, turns)) as session:
         asked = asyncio.create_task(session.call_tool("ask", {"question": QUESTION}))
@@ -212,8 +208,7 @@ async def test_questions_and_checks_wait_for_their_turn() -> None:
 
 async def test_a_cancelled_request_ends_its_call_of_the_model() -> None:
     for transport in (client, over_http_client):
-        model = StuckModel({"claim_generator": BUILT})
-        tools = toolbox(roles=dict.fromkeys(("claim_generator", "citation_generator"), model))
+        model, tools = stuck()
         async with transport(tools) as session:
             number = session._request_id
             asked = asyncio.create_task(session.call_tool("ask", {"question": QUESTION}))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,10 +18,18 @@ from citeproof.integrations.agent_tools import check_tool
 from citeproof.integrations.middleware import CiteproofMiddleware
 from citeproof.testing import ScriptedChatModel, TableEntailment, passage
 from citeproof.tools.entailment import Score
-from tests.integrations.agents import BUILT, BURNT, LIT, ToolCaller, calling, script, toolbox
+from tests.integrations.agents import (
+    BUILT,
+    BURNT,
+    LIT,
+    ToolCaller,
+    both,
+    calling,
+    script,
+    toolbox,
+)
 
 ASKED: Any = {"messages": [HumanMessage("Tell me about the lighthouse.")]}
-Run = Callable[[Any, Any], Any]
 
 
 @tool
@@ -51,17 +57,6 @@ def broken(query: str) -> str:
     raise ValueError(BURNT)
 
 
-def now(agent: Any, asked: Any = ASKED) -> Any:
-    return agent.invoke(asked)
-
-
-def awaited(agent: Any, asked: Any = ASKED) -> Any:
-    return asyncio.run(agent.ainvoke(asked))
-
-
-both = pytest.mark.parametrize("run", [now, awaited], ids=["invoke", "ainvoke"])
-
-
 def agent_of(model: ToolCaller, *tools: Any, **how: Any) -> Any:
     box = how.pop("tools", toolbox())
     return create_agent(model, [*tools], middleware=[CiteproofMiddleware(box, **how)])
@@ -76,7 +71,7 @@ def verdicts(result: Any) -> list[str]:
 def test_an_answer_is_annotated(run: Any) -> None:
     text = f"**{LIT}** {BURNT} Why?"
     model = script(calling("search", query="x"), calling("retrieve", query="x"), text)
-    result = run(agent_of(model, search, retrieve))
+    result = run(agent_of(model, search, retrieve), ASKED)
     last = result["messages"][-1]
     assert last.text == text
     [block] = last.content_blocks
@@ -126,7 +121,7 @@ def test_a_message_in_blocks_keeps_what_is_no_text() -> None:
 @both
 def test_a_revised_answer_is_checked_again(run: Any) -> None:
     model = script(calling("search", query="x"), f"{BUILT} {BURNT}", BUILT)
-    result = run(agent_of(model, search, mode="revise"))
+    result = run(agent_of(model, search, mode="revise"), ASKED)
     assert result["messages"][-1].text == BUILT
     assert verdicts(result) == ["uncited"]
     told = model.shown[-1][-1]
@@ -185,7 +180,7 @@ def test_a_turn_without_an_answer_has_no_report() -> None:
 @both
 def test_a_refusal_names_the_sentences(run: Any) -> None:
     model = script(calling("search", query="x"), f"{BUILT} {BURNT}")
-    result = run(agent_of(model, search, mode="refuse"))
+    result = run(agent_of(model, search, mode="refuse"), ASKED)
     last = result["messages"][-1]
     assert "do not support" in last.text
     assert f"- {BURNT} (no source says so)" in last.text

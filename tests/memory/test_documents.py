@@ -12,8 +12,9 @@ from langchain_core.documents import Document
 
 from citeproof.errors import InputError, StoreError
 from citeproof.memory.index import Index, Web
-from citeproof.settings import ChromaSettings, RetrieverSettings
+from citeproof.settings import RetrieverSettings
 from citeproof.types import Passage
+from tests.memory.conftest import Opener
 from tests.memory.fakes import WordEmbeddings, search
 from tests.memory.test_index import texts
 from tests.tools.web.site import Answer, Site, serving
@@ -258,29 +259,23 @@ def test_pages_are_indexed_under_their_urls(
     assert index.remove([site.url]) == [start]
 
 
-def test_a_page_that_is_refused_leaves_no_store(tmp_path: Path, site: Site) -> None:
+def test_a_page_that_is_refused_leaves_no_store(tmp_path: Path, site: Site, opened: Opener) -> None:
     site.page("/", "Start.")
-    store = ChromaSettings(path=tmp_path / "none")
-    index = Index.open(store, RetrieverSettings(), WordEmbeddings())
-    report = index.update([site.url])
+    report = opened().update([site.url])
     assert "private network" in report.errors[0][1]
-    assert not (tmp_path / "none").exists()
-    index.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_rebuild_from_a_page_that_fails_leaves_the_index(
-    tmp_path: Path, folder: Path, site: Site
+    tmp_path: Path, folder: Path, site: Site, opened: Opener
 ) -> None:
-    store = ChromaSettings(path=tmp_path / "store")
-    index = Index.open(store, RetrieverSettings(), WordEmbeddings())
+    index = opened()
     index.update([folder])
-    rebuilt = Index.open(store, RetrieverSettings(), WordEmbeddings(), rebuild=True)
+    rebuilt = opened(rebuild=True)
     for nothing in (site.url, tmp_path / "missing"):
         with pytest.raises(InputError, match="not rebuilt"):
             rebuilt.update([nothing])
-    rebuilt.close()
     assert index.count() == 2
-    index.close()
 
 
 def test_another_passage_length_fetches_pages_anew(index: Index, site: Site) -> None:

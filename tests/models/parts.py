@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from citeproof.models.manifest import EmbeddedModel, Hub, ModelFile, SourceFailed, Wheels
+from tests.tools.documents.reading import zipped
 
 CONTENT = b"GGUF" + bytes(range(256)) * 40
 HALF = len(CONTENT) // 2
@@ -26,14 +25,6 @@ def tiny(*sources: Hub | Wheels) -> EmbeddedModel:
     return EmbeddedModel(
         "tiny", "test model", "Apache-2.0", (model_file("m.gguf", CONTENT),), sources
     )
-
-
-def zipped(members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return out.getvalue()
 
 
 WHEELS = {

