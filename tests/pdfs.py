@@ -1,4 +1,4 @@
-"""Handmade PDF files: pages of Helvetica and Courier, with what else the tests need."""
+"""Handmade PDF files: pages of text in four fonts, with what else the tests need."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ class Sheet(NamedTuple):
 
 BOLD = "F2"
 CODE = "F3"
+WIDE = "F4"
+"""A font of equally wide letters: `A` to `G` are those of `WIDE_LETTERS`."""
+WIDE_LETTERS = "島の灯台羊毛\u3000"
 
 
 def lines(
@@ -59,7 +62,16 @@ def make(
     """
     names = ("Helvetica", "Helvetica-Bold", "Courier")
     fonts = [f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} >>" for name in names]
-    objects = ["", "", *fonts]  # the first two, the catalog and the pages, are filled in later
+    count = len(WIDE_LETTERS)
+    fonts.append(
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /FirstChar 65 "
+        f"/LastChar {64 + count} /Widths [{'1000 ' * count}] /ToUnicode 7 0 R >>"
+    )
+    codes = " ".join(f"<{65 + n:02x}> <{ord(letter):04x}>" for n, letter in enumerate(WIDE_LETTERS))
+    codes = f"1 begincodespacerange <00> <ff> endcodespacerange {count} beginbfchar {codes}"
+    codes = f"<< /Length {len(codes) + 10} >>\nstream\n{codes} endbfchar\nendstream"
+    # The first two, the catalog and the pages, are filled in later.
+    objects = ["", "", *fonts, codes]
 
     def add(entry: str) -> str:
         objects.append(entry)
@@ -73,7 +85,8 @@ def make(
         kids.append(
             add(
                 "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font "
-                f"<< /F1 3 0 R /F2 4 0 R /F3 5 0 R >> >> /Contents {content} {entries} {notes} >>"
+                "<< /F1 3 0 R /F2 4 0 R /F3 5 0 R /F4 6 0 R >> >> "
+                f"/Contents {content} {entries} {notes} >>"
             )
         )
     catalog = f"/Type /Catalog /Pages 2 0 R /AcroForm << /Fields [{' '.join(widgets)}] >>"

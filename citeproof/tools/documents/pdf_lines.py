@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -35,7 +36,7 @@ _FOOTNOTE = re.compile(r"^(\d{1,3})(?=[A-Z][a-z])")
 _GAP = 1.1
 """A space this many times as wide as the line is high separates columns."""
 _SPARSE = 0.8
-"""A line that is wider than its height this many times for each letter may have such spaces."""
+"""A line wider than this many times its height per letter may have such spaces."""
 _LEVEL = 0.01
 """Edges are the same within this share of the page's width."""
 _ROWS = 6
@@ -163,9 +164,10 @@ class _Reader:
         height = self._tall * statistics.median(area.height for area in areas)
         wide = _GAP * height
         is_gapped = any(wide < after.left - before.right for before, after in pairwise(areas))
-        letters = len(self.text[start:end].strip())
+        letters = _count(self.text[start:end].strip())
         is_sparse = len(areas) == 1 and areas[0].width > _SPARSE * height * letters
-        if not (is_gapped or is_sparse):  # calls of PDFium are slow
+        # Calls of PDFium are slow, and code has no columns.
+        if not (is_gapped or (is_sparse and not self._font(start, end).fixed)):
             return []
         found, last = [], None
         for match in _WORD.finditer(self.text, start, end):
@@ -175,6 +177,11 @@ class _Reader:
                 found.append(match.start())
             last = own[-1].right
         return found
+
+
+def _count(text: str) -> int:
+    """Count letters; full-width ones count twice."""
+    return sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text)
 
 
 def _clean(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 import statistics
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import pairwise
+from itertools import combinations, pairwise
 from operator import or_
 from typing import NamedTuple
 
@@ -102,6 +102,8 @@ def _table(rows: Sequence[list[Line]], place: int) -> tuple[int, list[Line], Col
         return None
     if not _stands_out(grid, texts, len(header)):
         return None
+    if top and _may_be_narrower(top, texts[1], columns):
+        return None
     names = column_names(header)
     return used, [_line(names, row) for row in grid[len(header) :]], Columns(names, columns)
 
@@ -118,13 +120,40 @@ def _spanning(
         return []
     cells: list[list[Line]] = [[] for _ in columns]
     for name in row:
-        middle = (name.area.left + name.area.right) / 2
-        off = [abs((columns[first][0] + right) / 2 - middle) for _, right in columns[first:]]
+        off = [_off(name, columns[first:end]) for end in range(first + 1, len(columns) + 1)]
         if not off or min(off) > _CENTRED:
             return []
         cells[first].append(name)
         first += off.index(min(off)) + 1
     return [cells] if first == len(columns) else []
+
+
+def _off(name: Line, columns: Sequence[tuple[float, float]]) -> float:
+    """Return how far a name is from the middle of columns."""
+    return abs(columns[0][0] + columns[-1][1] - name.area.left - name.area.right) / 2
+
+
+def _may_be_narrower(
+    top: Sequence[Sequence[Sequence[Line]]],
+    second: Sequence[Cell],
+    columns: Sequence[tuple[float, float]],
+) -> bool:
+    """Whether a name of the top row may belong to fewer columns than those that `_spanning` found.
+
+    Columns without such a name, one on each side of a group, do not change its middle. Groups are
+    sure if the second row names the columns of each alike, as with the same years below each name.
+    """
+    starts = [place for place, cell in enumerate(top[0]) if cell]
+    groups = list(pairwise([*starts, len(columns)]))
+    alike = [[cell.text for cell in second[first:end]] for first, end in groups if end > first + 1]
+    if len(alike) > 1 and all(names == alike[0] for names in alike):
+        return False
+    return any(
+        _off(top[0][first][0], columns[left:right]) <= _CENTRED
+        for first, end in groups
+        for left, right in combinations(range(first, end + 1), 2)
+        if (left, right) != (first, end)
+    )
 
 
 def _grid(

@@ -41,15 +41,14 @@ def _workbook(data: bytes, path: Path) -> Document:
     archive = Archive(data, path, _FIX)
     parts: list[Part] = []
     problems: list[str] = []
-    sheets: list[Sheet] = []
+    empty: list[str] = []
     wide: dict[str, None] = {}
-    left = _MOST_CELLS
+    uncomputed, left = 0, _MOST_CELLS
     try:
         book = openpyxl.load_workbook(io.BytesIO(archive.data), read_only=True, data_only=True)
         for worksheet in book.worksheets:
             shown = "" if worksheet.sheet_state == "visible" else " (hidden)"
             sheet = Sheet(worksheet.title, f"sheet {worksheet.title}{shown}")
-            sheets.append(sheet)
             read_besides(archive, worksheet._worksheet_path, sheet)
             worksheet.reset_dimensions()  # the size in the file is often wrong
             for row in worksheet.iter_rows():
@@ -67,10 +66,12 @@ def _workbook(data: bytes, path: Path) -> Document:
                     sheet.rows.append(Row(filled[0].row, cells))
                 if any(cell.column > _MOST_COLUMNS for cell in filled):
                     wide[sheet.name] = None
+            uncomputed += sheet.uncomputed
+            if not sheet.rows:
+                empty.append(sheet.name)
             parts += sheet.parts(path.stem)
     except Exception as error:  # a damaged workbook breaks openpyxl in many ways
         raise unusable(path, f"it is not a valid workbook ({error})", _FIX) from error
-    uncomputed = sum(sheet.uncomputed for sheet in sheets)
     if not parts and uncomputed:
         raise unusable(path, "its formulas were never computed", "Open it in Excel and save it.")
     if not parts:
@@ -79,7 +80,6 @@ def _workbook(data: bytes, path: Path) -> Document:
         problems.append(
             f"formulas without a computed value ({uncomputed:,}); open it in Excel and save it"
         )
-    empty = [sheet.name for sheet in sheets if not sheet.rows]
     more = f"only the first {_MOST_COLUMNS} columns were read of sheet {{}}"
     problems += name_places({"no values in sheet {}": empty, more: [*wide]})
     pictures = sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names)

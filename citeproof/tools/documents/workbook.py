@@ -38,7 +38,7 @@ class Sheet:
     """Number of formulas without a value."""
 
     def cut_off(self, most: int) -> str:
-        """Return the problem of a sheet in which the workbook has more than `most` cells."""
+        """Return the message about a cut-off sheet: only `most` cells of a workbook are read."""
         return f"{self.location} was cut off: at most {most:,} cells are read"
 
     def parts(self, title: str) -> list[Part]:

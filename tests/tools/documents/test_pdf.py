@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -16,7 +17,7 @@ from citeproof.tools.documents.passages import cut
 from citeproof.tools.documents.pdf import read_pdf
 from citeproof.tools.documents.pdf_flow import flow
 from citeproof.tools.documents.pdf_lines import Line
-from tests.pdfs import BOLD, CODE, LOCKED, RESTRICTED, Sheet, image, lines, make, pdf
+from tests.pdfs import BOLD, CODE, LOCKED, RESTRICTED, WIDE, Sheet, image, lines, make, pdf
 
 LEFT = [f"The left column says in line {n} that" for n in range(8)]
 RIGHT = [f"The right column says in line {n} that" for n in range(8)]
@@ -101,6 +102,27 @@ CELLS = [
 ]
 SHORN = [("Vessay", "40", "12"), ("Holm", "90", "31"), ("Ailsay", "17", "20")]
 """Isles, their sheep and their wool."""
+EVEN = (80, 150, 220, 290, 360, 430, 500)
+"""Left edges of columns that are equally far from each other."""
+
+
+def grouped(names: Sequence[str], *above: tuple[str, int]) -> str:
+    """A content stream with a table of the isles below two rows of names; some with their edges."""
+    top = "".join(lines(name, x=x, y=716) for name, x in above)
+    rows = [(isle, *(str(100 * n + len(isle)) for n in range(1, len(names)))) for isle, *_ in SHORN]
+    return top + table(tuple(names), *rows, head="F1", edges=EVEN)
+
+
+def named(*names: str) -> str:
+    """The text of the rows that `grouped` writes, with the names of their columns of numbers."""
+    return "\n".join(
+        "; ".join(
+            [f"Isle: {isle}", *(f"{n}: {100 * k + len(isle)}" for k, n in enumerate(names, 1))]
+        )
+        for isle, *_ in SHORN
+    )
+
+
 STATES = ["Docked: it is in the window.", "Free: it is on its own.", "Closed: it is gone."]
 TERMS = [
     "log-file name",
@@ -227,6 +249,28 @@ TERMS = [
             ),
             id="two rows of names",
         ),
+        # "Costs" stands above the middle of two columns, but of four as well.
+        pytest.param(
+            grouped(
+                ("Isle", "Wool", "Milk", "Staff", "Rent", "Feed", "Total"),
+                ("Sales", 182),
+                ("Costs", 392),
+            ),
+            "Sales Costs\n" + named("Wool", "Milk", "Staff", "Rent", "Feed", "Total"),
+            id="names of groups between other columns",
+        ),
+        pytest.param(
+            grouped(("Isle", "Wool", "Milk", "Staff", "Rent"), ("Sales", 182), ("Costs", 325)),
+            named("Sales Wool", "Sales Milk", "Costs Staff", "Costs Rent"),
+            id="names of two columns each",
+        ),
+        pytest.param(
+            grouped(("Isle", *("2022", "2023", "2024") * 2), ("Sales", 215), ("Costs", 425)),
+            named(
+                *(f"{what} {year}" for what in ("Sales", "Costs") for year in (2022, 2023, 2024))
+            ),
+            id="names of three columns each",
+        ),
         pytest.param(
             "".join(
                 f"BT /F1 12 Tf 1 0 0 1 72 {700 - 16 * n} Tm [({') -9000 ('.join(row)})] TJ ET\n"
@@ -234,6 +278,11 @@ TERMS = [
             ),
             "\n".join(f"Isle: {isle}; Sheep: {sheep}; Wool: {wool}" for isle, sheep, wool in SHORN),
             id="rows in one piece",
+        ),
+        pytest.param(
+            lines("ABCDGEF", "GABGEF", font=WIDE),
+            "島の灯台\u3000羊毛\n島の\u3000羊毛",
+            id="wide spaces",
         ),
     ],
 )
@@ -260,6 +309,16 @@ def test_the_rows_of_a_table_have_the_names_of_their_columns() -> None:
     assert [part.text[start:end] for start, end in part.kept] == part.text.splitlines()[1:4]
     [sacks] = boxed(part, "310 sacks")
     assert sacks[0] == pytest.approx(372 / 612, abs=0.005)
+
+
+def test_the_words_of_code_are_not_measured() -> None:
+    from pypdfium2 import PdfTextPage
+
+    code = ["see us now we are on our own", "no one sees us or our sea now"]
+    real = PdfTextPage.count_rects
+    with patch.object(PdfTextPage, "count_rects", autospec=True, side_effect=real) as measured:
+        assert texts(make([Sheet(lines(*code, font=CODE))])) == ["\n".join(code)]
+    assert measured.call_count == len(code)
 
 
 def test_a_table_that_goes_on_keeps_the_names_of_its_columns() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import weakref
 from typing import Any
 
 import openpyxl
@@ -11,6 +12,7 @@ import pytest
 import xlsxwriter  # type: ignore[import-untyped]  # comes with python-pptx
 
 from citeproof.tools.documents import sheets
+from citeproof.tools.documents.workbook import Sheet
 from citeproof.types import Passage
 from tests.tools.documents.reading import packed, passages, read, refused, saved_strictly
 
@@ -202,6 +204,27 @@ def test_empty_sheets_and_uncomputed_formulas_are_told() -> None:
     )
     assert "its formulas were never computed" in refused(packed(book_of(["=1+1"])), "a.xlsx")
     assert "no cell holds a value" in refused(packed(openpyxl.Workbook()), "a.xlsx")
+
+
+def test_a_sheet_that_was_read_does_not_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: weakref.WeakSet[Watched] = weakref.WeakSet()
+    most = 0
+
+    class Watched(Sheet):
+        __hash__ = object.__hash__
+
+        def __init__(self, name: str, location: str) -> None:
+            nonlocal most
+            super().__init__(name, location)
+            alive.add(self)
+            most = max(most, len(alive))
+
+    monkeypatch.setattr(sheets, "Sheet", Watched)
+    book = book_of(["Isle", "Sheep"], ["Noss", 3])
+    for _ in range(4):
+        book.copy_worksheet(book.active)
+    assert len(cut(book)) == 5
+    assert most == 2, "the next sheet is made before the last one is forgotten"
 
 
 @pytest.mark.parametrize(
