@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from citeproof.testing import TableEntailment
 from citeproof.tools.entailment import Pair, Score, contradicts
+from citeproof.tools.entailment.cache import CachedEntailment
 from citeproof.tools.entailment.close_reader import CloseReader, excerpts
 
 PIER = "Title: Pier\nIt opened in 1931. It is 214 metres long. Boats leave daily."
@@ -99,3 +101,16 @@ def test_a_claim_that_is_entailed_is_not_asked_about_again() -> None:
         CloseReader(first).scores([Pair("Title: Pier\nIt is long. It is old.", "It is old.")])
     )
     assert premises(first).count("Title: Pier\nIt is old.") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"), [("m read closely", 2), ("m read closely + n", 2), ("m", 1)]
+)
+def test_a_score_file_keeps_apart_what_other_rules_have_read(
+    name: str, asked: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, pair = TableEntailment(lambda *_: 0.5, name=name), Pair(PIER, "It opened.")
+    for rules in (1, 2, 2):
+        monkeypatch.setattr("citeproof.tools.entailment.close_reader._RULES", rules)
+        asyncio.run(CachedEntailment(model, file=tmp_path / "scores.db").scores([pair]))
+    assert len(model.pairs) == asked

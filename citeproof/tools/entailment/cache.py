@@ -20,6 +20,7 @@ from citeproof.tools.entailment.base import (
     collect_unread,
     contradiction_of,
 )
+from citeproof.tools.entailment.close_reader import name_scores
 from citeproof.tools.entailment.token_labels import UnsupportedSpan
 from citeproof.types import Usage
 
@@ -98,7 +99,7 @@ class _ScoreFile:
 
     def __init__(self, path: Path, model: str) -> None:
         self._path = path
-        self._model = model
+        self._model = name_scores(model)
         self._lock = threading.Lock()
 
     def read(self, pairs: Sequence[Pair]) -> dict[Pair, float]:

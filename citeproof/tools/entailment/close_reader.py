@@ -37,6 +37,9 @@ from citeproof.tools.sentences import sentences
 _PASSAGE = re.compile(r"^(?=Title: )", re.MULTILINE)
 _FLOOR = 0.1
 """A premise that scores less is not read again, since an excerpt would have to score 0.95."""
+_CLOSELY = " read closely"
+_RULES = 2
+"""Increased when what is read changes (excerpts, rivals), for the cached scores."""
 _MOST = 20_000
 """Most scores kept; the sets of passages that are tried for a claim share them."""
 
@@ -104,7 +107,12 @@ class CloseReader:
 
 def name_close_reader(model: str) -> str:
     """Return the name of the close reader of a model."""
-    return f"{model} read closely"
+    return f"{model}{_CLOSELY}"
+
+
+def name_scores(model: str) -> str:
+    """Return the name that a model's cached scores have: its own, with a close reader's rules."""
+    return model.replace(_CLOSELY, f"{_CLOSELY} {_RULES}")
 
 
 def excerpts(premise: str) -> list[list[str]]:

@@ -117,7 +117,7 @@ def open_answerability(settings: Settings, progress: Progress | None = None) -> 
 
 def _open_own(
     own: MergedModel,
-    threshold: float | None,
+    threshold: float,
     batch_size: int | None,
     models: ModelSettings,
     progress: Progress | None,
@@ -176,18 +176,18 @@ class _Opener:
         settings = self.settings
         threshold = settings.threshold if len(settings.models) == 1 else None
         if model == "local":
+            if settings.kind == "seq2seq":
+                raise _unfit(model, settings.kind)
             threshold = shipped_threshold(settings)
+            if settings.base_url is None:
+                given = threshold, settings.batch_size, self.models, self.progress
+                return CloseReader(_open_own(ENTAILMENT, *given))
         if settings.base_url is not None:
             return open_remote(settings, threshold, offline=self.models.offline)
         if model == "judge":
             if settings.kind not in ("auto", "cascade"):
                 raise _unfit(model, settings.kind)
             return Judge(self.judge(), threshold=threshold)
-        if model == "local":
-            if settings.kind == "seq2seq":
-                raise _unfit(model, settings.kind)
-            given = threshold, settings.batch_size, self.models, self.progress
-            return CloseReader(_open_own(ENTAILMENT, *given))
         preset = find_preset(model, settings.preset)
         by_itself = preset.kind if preset else "cross-encoder"
         kind = by_itself if settings.kind in ("auto", "cascade") else settings.kind
