@@ -9,6 +9,12 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
+STOPS = ".!?…。！？।؟۔"
+"""What ends a sentence, in any script."""
+PAUSES = ":;,：；，"
+"""What ends a clause or an introduction."""
+CLOSERS = "\"'”’»)」』）"
+"""What may follow a stop at the end of a sentence."""
 INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 """Tags, which spell out invisible ASCII, and controls that change the direction of text. People do
 not see them, but language models do."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from citeproof.tools.retrieval.word_search import Row, Words
 
 Search = Callable[[str, int], list[str]]
-"""From a question and a number to the keys of that many texts, the best first."""
+"""From a question and a number to the keys of at most that many texts, the best first."""
 
 
 def search_in(texts: Mapping[str, str]) -> Search:

@@ -8,10 +8,11 @@ from typing import TypeVar
 from citeproof.errors import InputError
 from citeproof.state.nodes import MemoryState, ReflectionState, ShortenedState, WritingState
 from citeproof.state.records import Ledger
+from citeproof.text import CLOSERS, STOPS
 from citeproof.types import Claim, Passage, Usage
 
 T = TypeVar("T")
-_ENDS = tuple(".!?…。！？।؟\"'”’»)]:;")
+_ENDS = tuple(f"{STOPS}{CLOSERS}]:;：；")
 
 
 def last_round(rounds: Sequence[T]) -> T:

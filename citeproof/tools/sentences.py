@@ -22,14 +22,10 @@ from typing import NamedTuple
 import Stemmer
 from sentencex import get_sentence_boundaries
 
+from citeproof.text import CLOSERS, STOPS
+
 BLOCK = 2000
 """Most characters of a sentence. Text without full stops is cut at a space before this length."""
-STOPS = ".!?…。！？।؟۔"
-"""What ends a sentence, in any script."""
-PAUSES = ":;,：；，"
-"""What ends a clause or an introduction."""
-CLOSERS = "\"'”’»)」』）"
-"""What may follow a stop at the end of a sentence."""
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n\s*")
 _LINE_END = re.compile(r"\n")
@@ -60,8 +56,11 @@ _MARKED_END = re.compile(
 )
 # "It is 5 m. Boats pass": sentencex takes a single letter for an initial.
 _UNIT_END = re.compile(r"\d\s?(?:km/h|[mglsht])\.\s+(?=[A-Z])")
-# "Guardians of the Galaxy Vol. 2": a number follows an abbreviation that sentencex does not know.
-_COUNTED = re.compile(r"\b(?:[Vv]ols?|[Cc]hs?|[Ff]igs|[Ss]ecs|[Pp]ts|approx|BWV|KV|RV)\.\s*$")
+# "Guardians of the Galaxy Vol. 2", "1312–c. 1337": a number follows the abbreviation. sentencex
+# knows some of them, but only behind a space or a bracket.
+_COUNTED = re.compile(
+    r"\b(?:[Vv]ols?|Nos?|[Cc]hs?|[Ff]igs?|[Ss]ecs?|[Oo]p|[Pp]ts?|pp?|c|ca|approx|b|d|fl|r|BWV|KV|RV)\.\s*$"
+)
 # "am 3. Oktober", "der 2. Weltkrieg", "den 3. oktober", "3. und 4. Mai": a full stop after a number
 # makes it an ordinal. "I am 3. Ann is 4." and "It has 3. April was cold." are English.
 _ORDINAL = re.compile(r"(?<![\w.,])\d{1,2}\.\s+$")

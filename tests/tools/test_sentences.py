@@ -22,6 +22,7 @@ from citeproof.tools.sentences import BLOCK, sentences, split, starts, words
         "It goes on…[a]| Then it stops.| 它很高。[3]| 桥是新的。",
         "She spoke at 5 p.m.: 12 Men came.",
         "He said it.[sic] and left.",
+        "He reigned 1312–c. 1337.| **Fig. 2** shows it.| See *p. 12* there.",
         "ii.| The tower that Ann Lee built is old|\niii) It is white|\no\tIt fell|\n● So",
         "This is the tower that was built by order of Henry\nVIII.| He never saw it.",
         "This would typically be done with\n\ngit add x|\n\nAfter that, type\n$ git push",

@@ -11,7 +11,7 @@ from typing import Any
 from citeproof.errors import MissingExtraError
 from citeproof.evaluation.examples import Mode
 from citeproof.tools.citations.marks import strip_marks
-from citeproof.tools.sentences import sentences as split
+from citeproof.tools.sentences import sentences as split_sentences
 
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _ALCE_MARK = re.compile(r" ?\[\d+")
@@ -43,7 +43,7 @@ def sentences(text: str, mode: Mode) -> list[str]:
     marks, so a mark after a full stop begins the next sentence. Needs the extra `alce`.
     """
     if mode == "corrected":
-        return split(text)
+        return split_sentences(text)
     found: list[str] = _punkt().tokenize(text)
     return found
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from citeproof.text import CLOSERS, STOPS
 from citeproof.tools.citations.marked_text import MARK
-from citeproof.tools.sentences import CLOSERS, STOPS, Span, starts, words
+from citeproof.tools.sentences import Span, starts, words
 
 _GAP = 24
 """Maximum words between two words of a sentence, such as marks and link addresses."""

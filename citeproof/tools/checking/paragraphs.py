@@ -20,9 +20,10 @@ from markdown_it.rules_block.table import escapedSplit
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from citeproof.text import PAUSES, STOPS
 from citeproof.tools.citations.marked_text import MARK
 from citeproof.tools.citations.marks import strip_marks
-from citeproof.tools.sentences import LIST_ITEM, PAUSES, STOPS, words
+from citeproof.tools.sentences import LIST_ITEM, words
 
 _NAME_WORDS = 12
 _DEEPEST = 100

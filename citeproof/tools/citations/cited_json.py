@@ -20,7 +20,7 @@ MOST_SENTENCES = 5
 _MOST_OBJECTS = 200
 
 _NUMBER = re.compile(r"\[?(\d{1,6})\]?")
-_FIRST = re.compile(r"\s*(?:```(?:json)?)?\s*(?=\{|\[\s*\{)", re.IGNORECASE)
+_FIRST = re.compile(r"\s*(?:```(?:json)?\s*)?(?=\{|\[\s*\{)", re.IGNORECASE)
 _LATER = re.compile(r'(?=\{\s*"answer"\s*:\s*\[|\[\s*\{\s*"(?:sentence|passages)"\s*:)')
 """Behind a preface, only the form itself is read: text may show other JSON."""
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from citeproof.text import CLOSERS, PAUSES, STOPS
 from citeproof.tools.citations.quotes import Quote, is_heading
-from citeproof.tools.sentences import CLOSERS, PAUSES, STOPS, split
+from citeproof.tools.sentences import split
 from citeproof.types import Passage
 
 _LINE = re.compile(r"[^\n]*\n?")

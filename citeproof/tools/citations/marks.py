@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
+from citeproof.text import CLOSERS, STOPS
 from citeproof.tools.citations.marked_text import MARK, separate_marks
 from citeproof.tools.documents.passages import boxes_within
-from citeproof.tools.sentences import CLOSERS, MARKS, STOPS, UNSPACED, sentences, split, stems
+from citeproof.tools.sentences import MARKS, UNSPACED, sentences, split, stems
 from citeproof.types import Box, Citation, Claim, Passage
 
 FLAG, CONTRADICTED = "[unverified]", "[contradicted]"

@@ -7,18 +7,9 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from citeproof.text import CLOSERS, PAUSES, STOPS
 from citeproof.tools.citations.marks import quotation
-from citeproof.tools.sentences import (
-    CLOSERS,
-    LIST_ITEM,
-    PAUSES,
-    ROW,
-    STOPS,
-    Span,
-    split,
-    starts,
-    words,
-)
+from citeproof.tools.sentences import LIST_ITEM, ROW, Span, split, starts, words
 from citeproof.types import Citation, Claim, Passage, Verdict
 
 _DRAWN = re.compile(r"[-=_~]{4,}|\S(?: {3,}|\t+ *)\S")

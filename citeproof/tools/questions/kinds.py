@@ -34,7 +34,7 @@ _MAIN_CLAUSE = (
 )
 """Follows a condition: "When I travel by train do I pay for my dog?"."""
 _WHEN = re.compile(
-    rf"\s*when (?:{AUXILIARY}\b"
+    rf"\s*when (?:(?!would\b){AUXILIARY}\b"
     rf"|(?:(?!\b(?:who|what|which|where|why|how)\b|{_MAIN_CLAUSE})[^,?])+\?\s*$)",
     re.I,
 )

@@ -87,10 +87,10 @@ def read_documents(documents: Iterable[object]) -> list[Passage]:
                 fix="Index them: citeproof index DOCS.",
             )
     # Some have no text, such as an empty page of a PDF.
-    [told] = tell_apart([[passage for passage in passages if passage.text.strip()]])
-    if passages and not told:
+    [apart] = tell_apart([[passage for passage in passages if passage.text.strip()]])
+    if passages and not apart:
         raise InputError("The documents are blank", fix="Pass at least one with text.")
-    return told
+    return apart
 
 
 def _passage(document: object, number: int) -> Passage:

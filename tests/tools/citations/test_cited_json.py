@@ -87,6 +87,7 @@ def test_the_sentences_in_one_place_cite_its_passages(said: str, read: list[str]
         '{"answer": [{"sentence": " ... ", "passages": [1]}]}',
         '{"answer": ' + "[" * 5000,
         "{" * 100_000,
+        "\n" * 100_000,
         "{not json at all",
     ],
 )

@@ -13,7 +13,7 @@ from citeproof.tools.questions.wording import begin_answer
         ("Can you tell me when it was built?", "It was built in 1870.", False),
         ("Could you explain why it was moved?", "The lamp was moved.", True),
         ("When am I eligible", "Ask the office for it.", True),
-        ("When would it open", "It would open on the quay.", True),
+        ("When would you use WAL?", "For concurrent readers it is better.", False),
         ("When I am ill what do I do?", "Call the office.", False),
         ("When I travel by train do I pay for my dog?", "Dogs travel free.", False),
         ("How many people live there?", "Nobody lives there.", False),
