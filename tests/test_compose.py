@@ -20,7 +20,7 @@ from citeproof.errors import SettingsError
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.proof import build_proof
 from citeproof.memory.bank import Bank, Case
-from citeproof.runtime.events import AnswerReady
+from citeproof.runtime.events import AnswerReady, ClaimDrafted
 from citeproof.state import QuestionInput
 from citeproof.testing import ListRetriever, ScriptedChatModel
 from citeproof.tools.retrieval import from_passages
@@ -181,6 +181,32 @@ def test_a_budget_that_ends_in_the_search_for_evidence_leaves_the_later_claims()
         f"{spent} 1 of 2 claims could not be proved.",
     )
     assert answer.usage.llm_calls == 5
+
+
+def test_a_budget_of_seconds_ends_the_proof_with_what_is_proved() -> None:
+    script = nothing()
+    draft = drafted(claim(BUILT, 1), claim(WRONG, 1), claim(LIT, 2))
+    answer = proved(script, draft, max_seconds=1e-9)
+    assert (answer.text, answer.status) == ("Ann Lee built the tower [1].", "partial")
+    assert answer.reason == "The budget of 1e-09 seconds is spent."
+    assert LIT not in {said for _, said in script.pairs}
+
+
+async def test_without_a_call_a_claim_is_not_tried_again() -> None:
+    """Nothing about it would change."""
+    script = searching("Who?")
+    draft = drafted(*[claim(text, 1) for text in (WRONG, KEPT, LIT, BUILT)], passages=(A, B))
+    graph = verify_with(draft, script.toolbox(), max_calls=1, max_trials=3)
+    moments = await watch(graph, ASKED)
+    drafts = [own.event for own in moments if isinstance(own.event, ClaimDrafted)]
+    assert [(event.text, event.trial) for event in drafts] == [
+        *((WRONG, 1), (WRONG, 2)),  # the second time with what the one call has found
+        *((KEPT, 1), (LIT, 1), (BUILT, 1)),
+    ]
+    [answer] = [own.event.answer for own in moments if isinstance(own.event, AnswerReady)]
+    verdicts = [(one.verdict.status, one.verdict.trials) for one in answer.claims]
+    assert verdicts == [("unsupported", 2), ("unsupported", 1), *[("supported", 1)] * 2]
+    assert answer.reason == "The budget of 1 calls is spent. 2 of 4 claims could not be proved."
 
 
 @pytest.mark.parametrize("how", ["defaults", "context"])
@@ -454,6 +480,21 @@ def test_what_another_graph_claims_is_reviewed_by_the_outer_one() -> None:
     answer = graph.invoke(Command(resume={"decision": "drop"}), thread)["answer"]
     assert answer.text == "Ann Lee built the tower [1]."
     assert len(draft.asked) == 1, "the draft is not written anew on a resume"
+
+
+def test_a_claim_that_the_budget_leaves_unproved_is_reviewed() -> None:
+    graph = verify_with(
+        drafted(claim(WRONG, 1), claim(KEPT, 1), passages=(A, B)),
+        searching("Who?").toolbox(),
+        review=True,
+        max_trials=0,
+        max_calls=1,
+        checkpointer=InMemorySaver(),
+    )
+    thread: Any = {"configurable": {"thread_id": "t"}}
+    drop: Any = Command(resume={"decision": "drop"})
+    shown = [graph.invoke(given, thread)["__interrupt__"] for given in (ASKED, drop)]
+    assert [interrupt.value["claim"]["text"] for [interrupt] in shown] == [WRONG, KEPT]
 
 
 async def test_the_three_together(bank: Bank) -> None:

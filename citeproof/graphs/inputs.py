@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
 from typing import Any, cast, get_type_hints
 
@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage, convert_to_messages
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
-from langgraph.types import Command
+from langgraph.types import Command, Overwrite
 from pydantic import BaseModel
 
 from citeproof.errors import InputError, SettingsError
@@ -98,13 +98,14 @@ def check_turn(value: object) -> None:
         InputError: The message or a document is unusable.
     """
     given = dict(fields_of(value))
-    messages = given.get("messages")
-    if messages and not given.get("question") and not _in_a_run():
+    messages = _without_overwrite(given.get("messages"))
+    if messages and not _in_a_run():
         listed = messages if isinstance(messages, list) else [messages]
         last = convert_to_messages(listed)[-1]
         if isinstance(last, HumanMessage):
             validate_question(str(last.text))
-        if isinstance(documents := given.get("documents"), list):
+        documents = given.get("documents") or ()
+        if not isinstance(documents, Iterator):  # which can be read only once
             read_documents(documents)
 
 
@@ -122,6 +123,17 @@ def check_context(context: object, parameters: type[Parameters]) -> None:
             why=f"it is of type {type(context).__name__}",
             fix=f'Pass a dict of parameters, such as {{"max_calls": 20}}, or {name}.',
         )
+
+
+def _without_overwrite(messages: Any) -> Any:
+    """The messages, also those that replace the thread's, in any form that LangGraph accepts."""
+    if isinstance(messages, Overwrite):
+        return messages.value
+    if isinstance(messages, dict):
+        if messages.get("type") == "__overwrite__":
+            return messages.get("value")
+        return messages.get("__overwrite__", messages)
+    return messages
 
 
 def _advice(key: str, shown: list[str], parameters: type[BaseModel]) -> str:

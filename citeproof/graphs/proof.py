@@ -43,6 +43,8 @@ Graph: TypeAlias = CompiledStateGraph[ProvedState, Any, ProofInput, ProofResult]
 
 ENTRANCES = ("generation_verifier", "claim_acceptor")
 """The nodes where a draft may enter; `enter_proof` chooses one."""
+_SOURCE = "claim_source"
+"""The writer that drafts given claims, which no trial changes."""
 
 
 class ProofParameters(Parameters):
@@ -112,12 +114,11 @@ def proof_graph(
         question=ProofInput,
         inside=inside,
     )
-    source = "claim_source"
-    builder.add_nodes({source: ClaimSource()})
-    add_proof(builder, writers=[source])
-    builder.add_edges(START, source)
-    builder.add_route(source, _after_claim_source, *ENTRANCES, END)
-    builder.add_edges("claim_acceptor", source)
+    builder.add_nodes({_SOURCE: ClaimSource()})
+    add_proof(builder, writers=[_SOURCE])
+    builder.add_edges(START, _SOURCE)
+    builder.add_route(_SOURCE, _after_claim_source, *ENTRANCES, END)
+    builder.add_edges("claim_acceptor", _SOURCE)
     return builder.compile()
 
 
@@ -152,6 +153,12 @@ def add_proof(
     def try_again(state: DraftState, parameters: ProofParameters) -> str:
         return "evidence_finder" if parameters.memory else write(state, parameters)
 
+    def after_evidence_finder(state: DraftState, parameters: ProofParameters) -> str:
+        next_writer = write(state, parameters)
+        if next_writer == _SOURCE and state.get("stop"):  # claim and memory would stay the same
+            return "reviewer" if parameters.review else "claim_acceptor"
+        return next_writer
+
     def after_memory_verifier(state: DraftState, parameters: ProofParameters) -> str:
         if _is_decided(state):
             return _accept(parameters)
@@ -171,7 +178,8 @@ def add_proof(
     )
     builder.add_route("memory_verifier", after_memory_verifier, *accepted, "reviewer", *retries)
     builder.add_route("reviewer", _after_reviewer, *ENTRANCES)
-    builder.add_route("evidence_finder", write, *writers)
+    stopped = ("reviewer", "claim_acceptor") if _SOURCE in writers else ()
+    builder.add_route("evidence_finder", after_evidence_finder, *writers, *stopped)
     builder.add_edges("simplifier", "quoter")
     builder.add_route("quoter", after_quoter, "claim_acceptor", *retries)
 

@@ -37,10 +37,14 @@ class Meter:
             BudgetExceededError: The run has used its calls, tokens or seconds.
         """
         spent = in_budget_units(self.before + self.total())
-        for unit, limit in self.budget:
-            if limit is not None and spent[unit] >= limit:
-                shown = f"{limit:g}" if unit == "seconds" else limit
-                raise BudgetExceededError(f"The budget of {shown} {unit} is spent")
+        limits = {unit: limit for unit, limit in self.budget if limit is not None}
+        over = [unit for unit, limit in limits.items() if spent[unit] >= limit]
+        if over:
+            unit = over[-1]  # seconds come last, and end even what needs no call
+            shown = f"{limits[unit]:g}" if unit == "seconds" else limits[unit]
+            error = BudgetExceededError(f"The budget of {shown} {unit} is spent")
+            error.unit = unit
+            raise error
 
 
 def in_budget_units(usage: Usage) -> dict[str, float]:

@@ -8,6 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import MessagesState
+from langgraph.types import Overwrite
 
 from citeproof import Answer, Toolbox, build_vanilla, build_vtg, verify_with
 from citeproof.agents.question_reader import EARLIER
@@ -130,9 +131,18 @@ def test_a_turn_that_failed_is_no_answer_to_the_next(again: str) -> None:
         {"messages": ("user", " ")},
         {"messages": [HumanMessage([{"type": "image", "url": "http://e/x.png"}])]},
         {"messages": [("user", "x" * 20_001)]},
+        {"messages": ("user", " "), "question": ASKED},
+        {"messages": Overwrite([HumanMessage(" ")])},
         {"messages": [("user", ASKED)], "documents": [5]},
+        {"messages": [("user", ASKED)], "documents": (5,)},
+        {"messages": [("user", ASKED)], "documents": "a text"},
+        {"messages": [("user", ASKED)], "documents": {"text": "x"}},
+        {"messages": [("user", ASKED)], "documents": [5], "question": "x"},
     ],
-    ids=["blank", "an image", "too long", "with a document of no use"],
+    ids=[
+        *("blank", "an image", "too long", "blank beside a question", "blank in place of all"),
+        *("a document of no use", "a tuple of them", "a text", "a dict", "beside a question"),
+    ],
 )
 def test_a_message_that_cannot_be_read_is_not_kept(unusable: Any) -> None:
     """On the thread it would be taken for a question that waits, and go before the next one."""
@@ -144,6 +154,22 @@ def test_a_message_that_cannot_be_read_is_not_kept(unusable: Any) -> None:
     result = graph.invoke({"question": BEFORE}, THREAD)
     assert result["answer"].question == BEFORE
     assert [kind for kind, _ in said(result["messages"])] == ["human", "ai"] * 2
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        Overwrite,
+        lambda messages: {"__overwrite__": messages},
+        lambda messages: {"type": "__overwrite__", "value": messages},
+    ],
+    ids=["an object", "a dict", "an object that was JSON"],
+)
+def test_messages_may_take_the_place_of_those_on_the_thread(form: Any) -> None:
+    graph = build_vtg(talk(claims=[BUILT, "DONE"] * 2).toolbox(), checkpointer=InMemorySaver())
+    graph.invoke({"question": BEFORE}, THREAD)
+    result = graph.invoke({"messages": form([HumanMessage(ASKED)])}, THREAD)
+    assert [text for kind, text in said(result["messages"]) if kind == "human"] == [ASKED]
 
 
 @pytest.mark.parametrize("messages", [[], [("assistant", "Hello.")], [("user", " ")]])
