@@ -146,7 +146,9 @@ class AnswerComposer(Node):
             proved = all(claim.verdict.status == "supported" for claim in claims)
             said = "; this is what the passages say" if proved else ""
             return "not_found", f"No claim answers the question{said}."
-        reasons = ["The claim that answers the question could not be proved."] if unproved else []
+        reasons = []
+        if unproved and len(claims) > 1:  # of a single claim, the other reason says it
+            reasons.append("The claim that answers the question could not be proved.")
         if missing := " ".join(part for part, proved, failed in told if not (proved or failed)):
             reasons.append(f"Not answered: {missing}")
         return "partial", " ".join(reasons)
@@ -207,10 +209,10 @@ class AnswerComposer(Node):
             reasons.append(self._silence(state, dropped))
         else:
             if unchecked and not self.agreement:
-                some = "The" if unchecked == len(claims) else f"{unchecked} of {len(claims)}"
-                reasons.append(f"{some} claims were not checked.")
+                were = "was" if len(claims) == 1 else "were"
+                reasons.append(f"{_some(unchecked, len(claims))} {were} not checked.")
             if unproved := sum(claim.verdict.failed for claim in claims):
-                reasons.append(f"{unproved} of {len(claims)} claims could not be proved.")
+                reasons.append(f"{_some(unproved, len(claims))} could not be proved.")
         if disputed := sum(bool(claim.against) for claim in claims):
             reasons.append(f"Passages say otherwise about {count(disputed, 'claim')}.")
         if claims and dropped:
@@ -234,6 +236,17 @@ class AnswerComposer(Node):
         if not state["passages"]:
             return "No passage was found for the question."
         return "The passages that were found do not answer the question."
+
+
+def _some(number: int, of: int) -> str:
+    """Say which claims are meant.
+
+    >>> _some(1, 1), _some(2, 2), _some(1, 3)
+    ('The claim', 'The claims', '1 of 3 claims')
+    """
+    if number == of:
+        return "The claim" if of == 1 else "The claims"
+    return f"{number} of {count(of, 'claim')}"
 
 
 def _renumber(claims: list[Claim], passages: list[Passage]) -> tuple[list[Claim], list[Passage]]:

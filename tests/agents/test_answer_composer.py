@@ -97,8 +97,8 @@ async def test_a_claim_that_is_not_supported_may_be_left_out() -> None:
     ("claims", "changes", "reason"),
     [
         ([proved(LIT, 2)], {"stop": SPENT}, SPENT),
-        ([claim(LIT, 2)], {}, "The claims were not checked."),
-        ([claim(LIT, 2)], {"stop": SPENT}, f"{SPENT} The claims were not checked."),
+        ([claim(LIT, 2)], {}, "The claim was not checked."),
+        ([claim(LIT, 2)], {"stop": SPENT}, f"{SPENT} The claim was not checked."),
         ([proved(LIT, 2), claim(BUILT, 1)], {}, "1 of 2 claims were not checked."),
         (
             [*HALF, claim(LIT, 2)],
@@ -109,7 +109,7 @@ async def test_a_claim_that_is_not_supported_may_be_left_out() -> None:
         (
             [claim(LIT, 2)],
             {"doubt": "They may not suffice."},
-            "They may not suffice. The claims were not checked.",
+            "They may not suffice. The claim was not checked.",
         ),
         ([proved(LIT, 2)], {"doubt": "They may not suffice.", "stop": SPENT}, SPENT),
         ([DISPUTED], {}, "Passages say otherwise about 1 claim."),
@@ -227,14 +227,14 @@ BESIDE = "No claim answers the question; this is what the passages say."
             {},
             [judged(claim(LIT, 2), "unsupported")],
             "not_found",
-            f"{NO_ANSWER} 1 of 1 claims could not be proved.",
+            f"{NO_ANSWER} The claim could not be proved.",
         ),
         (
             answering(),
             {},
             [claim(LIT, 2)],
             "not_found",
-            f"{NO_ANSWER} The claims were not checked.",
+            f"{NO_ANSWER} The claim was not checked.",
         ),
         (
             answering(),
@@ -297,8 +297,7 @@ MISSING = "Not answered: When built the tower?"
         ),
         (
             [judged(claim(BUILT, 1), "unsupported")],
-            "The claim that answers the question could not be proved. "
-            f"{MISSING} 1 of 1 claims could not be proved.",
+            f"{MISSING} The claim could not be proved.",
         ),
     ],
 )
@@ -321,9 +320,7 @@ async def test_a_contradicted_claim_is_flagged_and_shows_by_what() -> None:
     denied = judged(claim(BUILT, 1), "contradicted", tier="memory", score=0.1)
     answer = await composed(claims=[denied.model_copy(update={"against": AGAINST})])
     assert answer.text == f"{BUILT[:-1]} [1]. [contradicted]"
-    assert answer.reason == (
-        "1 of 1 claims could not be proved. Passages say otherwise about 1 claim."
-    )
+    assert answer.reason == "The claim could not be proved. Passages say otherwise about 1 claim."
     assert answer.passages == (A, B)
     assert answer.claims[0].against == AGAINST
 

@@ -152,7 +152,8 @@ async def test_a_budget_ends_the_run_with_the_answer_so_far(
     result = await Script(bank=bank).run(max_calls=calls)
     answer = result["answer"]
     assert (answer.text, answer.status) == (text, "partial")
-    assert answer.reason == f"The budget of {calls} calls is spent. The claims were not checked."
+    told = "The claim was" if text == ONLY else "The claims were"
+    assert answer.reason == f"The budget of {calls} calls is spent. {told} not checked."
     assert (answer.usage.llm_calls, result["case_id"]) == (calls, "")
 
 

@@ -215,7 +215,7 @@ def test_without_the_verifier_claims_are_unchecked() -> None:
     script = Script(claims=[WRONG, "DONE"], citations=[[1, 2]])
     answer = script.run(verify=False, unverified="keep")
     assert answer.text == "Cy Fox built the tower [1][2]."
-    assert (answer.status, answer.reason) == ("partial", "The claims were not checked.")
+    assert (answer.status, answer.reason) == ("partial", "The claim was not checked.")
     assert verdicts(answer)[0].status == "unchecked"
     assert verdicts(answer)[0].score is None
     assert script.pairs == []
