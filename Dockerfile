@@ -1,6 +1,7 @@
 # citeproof serve, with the embedded models on the CPU:
 #   docker build -t citeproof .
-#   docker run -p 127.0.0.1:8080:8080 -v citeproof:/data citeproof serve --host 0.0.0.0 --token TOKEN
+#   docker run -e SERVE_TOKEN -p 127.0.0.1:8080:8080 -v citeproof:/data citeproof serve --host 0.0.0.0
+# with a token of at least 16 characters in the variable SERVE_TOKEN.
 FROM python:3.12-slim AS build
 # The CPU build of torch: the one with CUDA is ten times as large.
 ENV PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu \
@@ -12,9 +13,9 @@ COPY citeproof citeproof
 RUN /opt/citeproof/bin/pip install -c constraints.txt ".[local,office,otel,pdf,postgres,serve,sqlite]"
 
 FROM python:3.12-slim
-# OpenMP, which torch and llama.cpp compute with.
+# OpenMP, which torch and llama.cpp compute with; Tesseract, which reads scans.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libgomp1 \
+    && apt-get install -y --no-install-recommends libgomp1 tesseract-ocr \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --create-home --uid 1000 citeproof \
     && install -d -o citeproof -g citeproof /data /data/models

@@ -60,7 +60,7 @@ site: .venv-docs/.ready
 # Without torch: its CPU and GPU builds are different files, from different indexes.
 lock: .venv-docs/.ready
 	.venv-docs/bin/python -m pip install -q uv
-	.venv-docs/bin/uv pip compile -q pyproject.toml --extra dev -c constraints.txt --universal \
+	UV_CUSTOM_COMPILE_COMMAND="make lock" .venv-docs/bin/uv pip compile -q pyproject.toml --extra dev -c constraints.txt --universal \
 		--python-version 3.11 --torch-backend cpu --no-emit-package torch -o pylock.toml
 
 notebooks: $(READY)

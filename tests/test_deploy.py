@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,7 @@ def test_the_step_of_the_action_runs_a_command_that_exists(
         "FAIL_ON": fail_on,
         "BACKEND": ACTION["inputs"]["backend"]["default"],
         "SARIF": "out.sarif",
+        "CITEPROOF_MODELS__CACHE": "~/.cache/citeproof",
     }
     assert STEPS["Check the text"]["env"].keys() <= environment.keys()
     shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"]
@@ -80,7 +82,24 @@ def test_the_step_of_the_action_runs_a_command_that_exists(
 
 def test_the_action_installs_extras_that_exist() -> None:
     assert set(ACTION["inputs"]["extras"]["default"].split(",")) <= EXTRAS.keys()
-    assert "[local,$EXTRAS]" in STEPS["Install citeproof"]["run"]
+    assert "[local${EXTRAS:+,$EXTRAS}]" in STEPS["Install citeproof"]["run"]
+
+
+def test_the_action_keeps_the_models_that_its_check_fetches(tmp_path: Path) -> None:
+    restored, saved = (STEPS[f"actions/cache/{step}@v5"]["with"] for step in ("restore", "save"))
+    assert restored == saved
+    assert restored["path"] == STEPS["Check the text"]["env"]["CITEPROOF_MODELS__CACHE"]
+    output = tmp_path / "output"
+    environment = {
+        "BACKEND": "auto",
+        "RUNNER_OS": "Linux",
+        "GITHUB_ACTION_PATH": str(ROOT),
+        "GITHUB_OUTPUT": str(output),
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+    }
+    shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"]
+    subprocess.run([*shell, STEPS["Name the models"]["run"]], env=environment, check=True)
+    assert re.fullmatch(r"key=citeproof-Linux-auto-[0-9a-f]{64}\n", output.read_text("utf-8"))
 
 
 # The image
@@ -119,6 +138,8 @@ def test_services_keep_their_data_and_their_ports_to_this_machine() -> None:
     assert volumes == COMPOSE["volumes"].keys()
     ports = [port for one in services.values() for port in one.get("ports", ())]
     assert all(port.startswith("127.0.0.1:") for port in ports)
+    images = [one["image"] for one in services.values() if "build" in one and "image" in one]
+    assert len(images) == len(set(images)), "two builds of one name collide"
     started = [name for name, one in services.items() if "profiles" not in one]
     assert started == ["citeproof", "chroma"]
 

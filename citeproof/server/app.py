@@ -35,6 +35,8 @@ from citeproof.server.warm_routes import warm_routes
 if TYPE_CHECKING:
     from citeproof.tools.toolbox import Toolbox
 
+_log = logging.getLogger("citeproof.server")
+
 
 def create_app(
     open_tools: Callable[[Progress], Toolbox],
@@ -114,8 +116,8 @@ def create_app(
 
 
 async def _serve_mcp(app: FastAPI, asking: Asking) -> None:
-    """Serve the Model Context Protocol at `/mcp`, as soon as the tools are open."""
-    with suppress(CiteproofError):  # `/readyz` reports it
+    """Serve the Model Context Protocol at `/mcp` as soon as the tools are open."""
+    try:
         tools = await asking.opening.tools()
         from citeproof.integrations.mcp_server import build_mcp_server  # slow, so imported late
         from citeproof.server.mcp_calls import ServedCalls, quotes_no_request
@@ -129,3 +131,7 @@ async def _serve_mcp(app: FastAPI, asking: Asking) -> None:
         app.router.routes.extend(server.streamable_http_app().routes)
         async with server.session_manager.run():
             await asyncio.Event().wait()
+    except CiteproofError:
+        pass  # `/readyz` reports it
+    except Exception:  # the questions are answered all the same
+        _log.exception("/mcp is not served")

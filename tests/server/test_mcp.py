@@ -157,3 +157,20 @@ async def test_no_request_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFix
         raw.call("secret", {})
     told = [record for record in caplog.records if record.name.partition(".")[0] != "httpx"]
     assert [record for record in told if record.levelno >= logging.WARNING] == []
+
+
+def test_a_server_without_it_answers_and_closes_its_tools(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise ModuleNotFoundError("the installed mcp has another interface")
+
+    monkeypatch.setattr("citeproof.integrations.mcp_server.build_mcp_server", fail)
+    tools = toolbox()
+    closed = []
+    monkeypatch.setattr(type(tools), "close", lambda own: closed.append(own))
+    with caplog.at_level(logging.ERROR, "citeproof.server"), served(tmp_path, tools) as url:
+        while "/mcp is not served" not in caplog.text:
+            time.sleep(0.02)
+        assert httpx.post(f"{url}/api/ask", json={"question": QUESTION}).status_code == 200
+    assert closed == [tools]
