@@ -206,7 +206,7 @@ async def test_without_a_call_a_claim_is_not_tried_again() -> None:
     [answer] = [own.event.answer for own in moments if isinstance(own.event, AnswerReady)]
     verdicts = [(one.verdict.status, one.verdict.trials) for one in answer.claims]
     assert verdicts == [("unsupported", 2), ("unsupported", 1), *[("supported", 1)] * 2]
-    assert answer.reason == "The budget of 1 calls is spent. 2 of 4 claims could not be proved."
+    assert answer.reason == "The budget of 1 call is spent. 2 of 4 claims could not be proved."
 
 
 @pytest.mark.parametrize("how", ["defaults", "context"])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from citeproof.errors import BudgetExceededError
 from citeproof.settings import BudgetSettings
+from citeproof.text import count
 from citeproof.types import Usage
 
 
@@ -41,8 +42,9 @@ class Meter:
         over = [unit for unit, limit in limits.items() if spent[unit] >= limit]
         if over:
             unit = over[-1]  # seconds come last, and end even what needs no call
-            shown = f"{limits[unit]:g}" if unit == "seconds" else limits[unit]
-            error = BudgetExceededError(f"The budget of {shown} {unit} is spent")
+            limit = limits[unit]
+            shown = f"{limit:g} seconds" if unit == "seconds" else count(limit, unit[:-1])
+            error = BudgetExceededError(f"The budget of {shown} is spent")
             error.unit = unit
             raise error
 

@@ -406,7 +406,7 @@ def spent_before(calls: int) -> Ledger:
 @pytest.mark.parametrize("sync", [True, False])
 async def test_the_budget_of_the_run_is_obeyed(sync: bool) -> None:
     node, model = summarizer()
-    with pytest.raises(BudgetExceededError, match="The budget of 1 calls is spent") as told:
+    with pytest.raises(BudgetExceededError, match="The budget of 1 call is spent") as told:
         await run(graph_of(node, state=Counted), ASKED, sync, context={"max_calls": 1})
     assert len(model.calls) == 1
     words = len(model.calls[0].prompt.split())
@@ -420,9 +420,9 @@ async def test_the_budget_of_the_run_is_obeyed(sync: bool) -> None:
         ({"max_calls": 2}, 0, 2, ""),
         ({"max_calls": 3}, 2, 1, "The budget of 3 calls is spent."),
         ({"max_calls": 2}, 2, 0, "The budget of 2 calls is spent."),
-        ({"max_tokens": 1}, 0, 1, "The budget of 1 tokens is spent."),
+        ({"max_tokens": 1}, 0, 1, "The budget of 1 token is spent."),
         ({"max_seconds": 1e-9}, 0, 0, "The budget of 1e-09 seconds is spent."),
-        (Parameters(max_calls=1), 0, 1, "The budget of 1 calls is spent."),
+        (Parameters(max_calls=1), 0, 1, "The budget of 1 call is spent."),
     ],
 )
 async def test_what_the_ledger_holds_counts_towards_the_budget(

@@ -73,7 +73,7 @@ async def test_a_budget_that_allows_no_call_leaves_the_memory(unit: str) -> None
     node, source = finder(["Who?"])
     with use_meter(Meter(SPENT, BudgetSettings.model_validate({unit: 1}))):
         update = await node(state())
-    assert (update, source.queries) == ({"stop": f"The budget of 1 {unit} is spent."}, [])
+    assert (update, source.queries) == ({"stop": f"The budget of 1 {unit[:-1]} is spent."}, [])
 
 
 @pytest.mark.parametrize("more", [{}, {"calls": 1}])

@@ -18,6 +18,7 @@ from citeproof.runtime.events import (
 )
 from citeproof.runtime.meter import check_budget
 from citeproof.testing import ScriptedChatModel, TableEntailment
+from citeproof.text import count
 from citeproof.tools.entailment import Pair
 from tests.graphs.calm_scripts import POOL, WRONG, Script, told
 from tests.watching import finished, watch
@@ -167,7 +168,7 @@ def test_a_budget_of_calls_ends_the_run_with_the_last_answer(calls: int, verdict
     script = Script(answerer=[told(1, 2)], verifier_lm=[told(1) + " And quite another thing [1]."])
     answer, rounds = script.run(max_calls=calls, threshold=1.0)
     assert (answer.text, answer.status) == (told(1, 2), "partial")
-    assert answer.reason == f"The budget of {calls} calls is spent."
+    assert answer.reason == f"The budget of {count(calls, 'call')} is spent."
     assert answer.usage.llm_calls == calls
     assert len(rounds) == calls - 1
     assert answer.claims[0].verdict.reason.startswith(verdict)

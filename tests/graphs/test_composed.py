@@ -14,6 +14,7 @@ from citeproof.graphs.composed import build_composed
 from citeproof.memory.bank import Bank
 from citeproof.state import Reflection
 from citeproof.testing import Choice, TableEntailment
+from citeproof.text import count
 from tests.graphs.composed_scripts import QUESTION, Script, cite
 from tests.graphs.r2_mga_scripts import ACTIONS, BAD, GOOD, PLAN, WHY
 from tests.graphs.scripts import BUILT, LIT, A, B, C, D
@@ -262,7 +263,7 @@ async def test_a_budget_spent_in_the_second_proof_leaves_the_first_answer(bank: 
 async def test_a_budget_ends_the_run_with_what_is_proved(calls: int, text: str) -> None:
     answer = (await refined(f"Refined answer: {BOTH}").run(max_calls=calls))["answer"]
     assert (answer.text, answer.usage.llm_calls) == (text, calls)
-    spent = f"The budget of {calls} calls is spent."
+    spent = f"The budget of {count(calls, 'call')} is spent."
     assert answer.reason == ("" if calls == 7 else spent)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from citeproof.memory.bank import Bank, Case
 from citeproof.state import Reflection
+from citeproof.text import count
 from tests.graphs.r2_mga_scripts import (
     ACTIONS,
     BAD,
@@ -153,7 +154,7 @@ async def test_a_budget_ends_the_run_with_the_answer_so_far(
     answer = result["answer"]
     assert (answer.text, answer.status) == (text, "partial")
     told = "The claim was" if text == ONLY else "The claims were"
-    assert answer.reason == f"The budget of {calls} calls is spent. {told} not checked."
+    assert answer.reason == f"The budget of {count(calls, 'call')} is spent. {told} not checked."
     assert (answer.usage.llm_calls, result["case_id"]) == (calls, "")
 
 

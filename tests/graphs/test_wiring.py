@@ -77,7 +77,7 @@ class Spent:
     """A retriever whose own calls of a model are more than the budget allows."""
 
     async def retrieve(self, query: str, k: int = 5) -> list[Passage]:
-        raise BudgetExceededError("The budget of 1 calls is spent")
+        raise BudgetExceededError("The budget of 1 call is spent")
 
 
 @pytest.mark.parametrize("asked_before", [False, True])
@@ -91,7 +91,7 @@ def test_a_run_that_its_first_node_ends_has_nothing_of_an_earlier_one(asked_befo
     graph = build_vtg(tools.over(Spent()), checkpointer=saver)
     answer = graph.invoke({"question": "When?"}, config)["answer"]
     assert (answer.question, answer.status) == ("When?", "not_found")
-    assert answer.reason == "The budget of 1 calls is spent."
+    assert answer.reason == "The budget of 1 call is spent."
     assert (answer.claims, answer.passages, answer.text) == ((), (), "")
     assert answer.usage.llm_calls == int(asked_before), "that of the question rewriter"
 

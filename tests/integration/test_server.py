@@ -271,7 +271,7 @@ def test_the_program_of_the_page_runs(studio: Studio, capsys: pytest.CaptureFixt
 
 def test_a_run_and_an_assistant_set_parameters(studio: Studio) -> None:
     stopped = studio.run("vtg", context={"max_calls": 1})
-    assert "budget of 1 calls" in stopped.reason
+    assert "budget of 1 call" in stopped.reason
     own = studio.client.assistants.create("vtg", context={"max_calls": 2}, name="in two calls")
     assert "budget of 2 calls" in studio.run(own["assistant_id"]).reason
     assert studio.run("vtg").status == "answered"

@@ -72,7 +72,7 @@ async def test_a_spent_budget_leaves_the_question(kind: str) -> None:
     with use_meter(spent) as meter:
         assert await made.retrieve("Who?", 2) == [B, C]
     assert (set(source.queries), model.calls) == ({"Who?"}, [])
-    told = "the question itself was searched for (The budget of 1 calls is spent)"
+    told = "the question itself was searched for (The budget of 1 call is spent)"
     assert meter.notes == [f"{kind}: {told}"]
 
 

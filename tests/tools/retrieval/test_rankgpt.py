@@ -82,7 +82,7 @@ async def test_a_spent_budget_keeps_what_is_ordered_by_then() -> None:
     with use_meter(Meter(budget=BudgetSettings(calls=1))) as meter:
         assert await found(made, 8) == [3, 1, 9, 4, 8, 7, 5, 2]
     assert len(model.calls) == 1
-    assert meter.notes == ["rankgpt: not all passages were ranked (The budget of 1 calls is spent)"]
+    assert meter.notes == ["rankgpt: not all passages were ranked (The budget of 1 call is spent)"]
 
 
 async def test_long_passages_are_cut_for_the_model_only() -> None:
