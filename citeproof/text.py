@@ -1,4 +1,4 @@
-"""Text for people: untrusted text made harmless, numbers and durations, names."""
+"""Text for people: harmless, with numbers, durations and names; signs and words that rules share."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ PAUSES = ":;,：；，"
 """What ends a clause or an introduction."""
 CLOSERS = "\"'”’»)」』）"
 """What may follow a stop at the end of a sentence."""
+QUESTION_WORDS = "who|whom|whose|what|which|when|where|why|how"
+"""Alternatives of a regular expression."""
 INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 """Tags, which spell out invisible ASCII, and controls that change the direction of text. People do
 not see them, but language models do."""

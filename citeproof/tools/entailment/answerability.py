@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from citeproof.text import QUESTION_WORDS
 from citeproof.tools.entailment.base import Entailment, Pair
 from citeproof.tools.entailment.opposites import turn_around
 from citeproof.tools.entailment.rivals import subtract_leads
-from citeproof.tools.questions.parts import QUESTION_WORDS
 
 _ASKS = re.compile(rf"\b(?:{QUESTION_WORDS})\b", re.IGNORECASE)
 _CHANCE, _WEIGHT = 0.25, 2.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from citeproof.tools.questions.parts import QUESTION_WORDS
+from citeproof.text import QUESTION_WORDS
 
 _WORD = re.compile(r"[^\W\d_]+")
 _ASKING = frozenset(QUESTION_WORDS.split("|"))

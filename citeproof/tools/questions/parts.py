@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from citeproof.text import QUESTION_WORDS
 from citeproof.tools.sentences import split
 
-QUESTION_WORDS = "who|whom|whose|what|which|when|where|why|how"
 _WH = rf"(?:{QUESTION_WORDS})"
 _BEFORE = r"(?:(?:in|on|at|by|for|to|of|from|with|under|since|until)\s+)?"
 AUXILIARY = (
