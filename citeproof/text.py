@@ -1,4 +1,4 @@
-"""Text for people: harmless, with numbers, durations and names; signs and words that rules share."""
+"""Text for people: made harmless, numbers, durations, names. Signs and words that rules share."""
 
 from __future__ import annotations
 
