@@ -6,8 +6,6 @@ python -m training.public conjnli adversarial_train_15k.tsv --out conjnli_made.j
 python -m training.public esnli eSNLI --out snli_dev.jsonl
 python -m training.public fever val.jsonl test.jsonl --out fever_eraser.jsonl
 python -m training.public help leskexppmb_and.tsv --out help.jsonl
-python -m training.public monli pmonli.jsonl nmonli_train.jsonl --out monli.jsonl
-python -m training.public sanli base_wiki/train.jsonl sim_wiki/train.jsonl --out sanli.jsonl
 """
 
 from __future__ import annotations
@@ -50,13 +48,13 @@ def hans(file: File, out: Out) -> None:
 @app.command()
 def breaking_nli(file: File, out: Out) -> None:
     """Breaking NLI: one word of a sentence replaced (Glockner et al. 2018; CC BY-SA 4.0)."""
-    _save(out, _as_snli([file], "breaking_nli"))
-
-
-@app.command()
-def monli(files: Files, out: Out) -> None:
-    """MoNLI: words widened and narrowed (Geiger et al. 2020; of SNLI, CC BY-SA 4.0)."""
-    _save(out, _as_snli(files, "monli"))
+    _save(
+        out,
+        (
+            Row(line["sentence1"], line["sentence2"], line["gold_label"], "breaking_nli")
+            for line in lines(file)
+        ),
+    )
 
 
 @app.command()
@@ -82,7 +80,7 @@ def esnli(folder: Annotated[Path, typer.Argument(exists=True, file_okay=False)],
     _save(
         out,
         (
-            Row(_join(premise), _join(hypothesis), label, "snli_dev")
+            Row(join_tokens(premise), join_tokens(hypothesis), label, "snli_dev")
             for premise, hypothesis, label in zip(*columns, strict=True)
             if label in LABELS
         ),
@@ -104,7 +102,7 @@ def fever(
     """
     labels = {"SUPPORTS": "entailment", "REFUTES": "contradiction"}
     kept = {
-        _letters(value)
+        letters(value)
         for line in (line for file in apart or () for line in lines(file))
         for name, value in line.items()
         if name in ("claim", "evidence", "evidence_sentence")
@@ -116,9 +114,9 @@ def fever(
             if len({span["docid"] for span in spans}) != 1:
                 continue
             title = re.sub(r"-LRB-(.*?)-RRB-", r"(\1)", spans[0]["docid"]).replace("_", " ")
-            text = " ".join(dict.fromkeys(_join(span["text"]) for span in spans))
+            text = " ".join(dict.fromkeys(join_tokens(span["text"]) for span in spans))
             label = labels[line["classification"]]
-            if kept.isdisjoint((_letters(line["query"]), _letters(text))):
+            if kept.isdisjoint((letters(line["query"]), letters(text))):
                 yield Row(f"Title: {title}\n{text}", line["query"], label, "fever_eraser")
 
     _save(out, rows())
@@ -131,8 +129,8 @@ def monotonicity(files: Files, out: Out) -> None:
         out,
         (
             Row(
-                _sentence(_join(line["ori_sentence"])),
-                _sentence(_join(line["new_sentence"])),
+                _sentence(join_tokens(line["ori_sentence"])),
+                _sentence(join_tokens(line["new_sentence"])),
                 line["gold_label"],
                 "help",
             )
@@ -142,29 +140,8 @@ def monotonicity(files: Files, out: Out) -> None:
     )
 
 
-@app.command()
-def sanli(files: Files, out: Out) -> None:
-    """SaNLI's pairs over Wikipedia (Vania et al. 2020; CC BY-SA 3.0)."""
-    labels = {label[0]: label for label in LABELS}
-    _save(
-        out,
-        (
-            Row(line["premise"], line["hypothesis"], labels[line["label"]], "sanli")
-            for file in files
-            for line in lines(file)
-            if line["label"] in labels
-        ),
-    )
-
-
 def _save(out: Path, rows: Iterable[Row]) -> None:
     typer.echo(f"{write(out, rows)} rows")
-
-
-def _as_snli(files: Iterable[Path], source: str) -> Iterator[Row]:
-    """Pairs in SNLI's format, as lines of JSON."""
-    for line in (line for file in files for line in lines(file)):
-        yield Row(line["sentence1"], line["sentence2"], line["gold_label"], source)
 
 
 def _table(file: Path) -> Iterator[dict[str, str]]:
@@ -172,7 +149,8 @@ def _table(file: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
-def _letters(text: str) -> str:
+def letters(text: str) -> str:
+    """The letters and digits of a text, by which two copies of it are told to be the same."""
     return re.sub(r"\W+", "", text.lower())
 
 
@@ -180,10 +158,10 @@ def _sentence(text: str) -> str:
     return f"{text.rstrip(' .')}."
 
 
-def _join(text: str) -> str:
+def join_tokens(text: str) -> str:
     """A tokenized text with its usual spaces.
 
-    >>> _join("The school 's body ( 840 , in 2015 ) lives on campus .")
+    >>> join_tokens("The school 's body ( 840 , in 2015 ) lives on campus .")
     "The school's body (840, in 2015) lives on campus."
     """
     text = re.sub(r" (n't|'(?:s|re|ve|d|ll|m)?|[.,:;!?%)\]])(?=[\s.,;:!?)]|$)", r"\1", text.strip())

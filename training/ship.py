@@ -89,6 +89,10 @@ def adapter(
     threshold: Annotated[
         float | None, typer.Option(help="Default: the best balanced accuracy over the sets.")
     ] = None,
+    scale: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Inverse temperature and prior. Default: fitted to the sets."),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the adapter in the package.")] = SHIPPED,
 ) -> None:
     """Calibrate an adapter, then write it in half precision with its calibration."""
@@ -99,14 +103,7 @@ def adapter(
     sources = [row.source.partition("/")[0] for row in rows]
     truths = torch.tensor([row.entailed for row in rows])
     weight = weights(sources)
-    best = (float("inf"), 1.0, 0.0)
-    for heat in torch.arange(0.3, 2.01, 0.05).tolist():
-        # At a given temperature the best prior is that of a one-column fit with a fixed slope.
-        for prior in torch.arange(-1.5, 1.51, 0.1).tolist():
-            chance = tempered(found, heat, prior).clamp(1e-6, 1 - 1e-6)
-            gain = torch.where(truths, chance, 1 - chance).log()
-            best = min(best, (-float((gain * weight).sum()), heat, prior))
-    _, heat, prior = best
+    heat, prior = scale or _best_scale(found, truths, weight)
     scores = tempered(found, heat, prior).tolist()
     best_threshold = max(
         (round(step / 100, 2) for step in range(30, 71, 2)),
@@ -142,6 +139,20 @@ def adapter(
         # The weights come last, so that new ones are never read with an old threshold.
         for name in ("calibration.json", "adapter_config.json", "adapter_model.safetensors"):
             (Path(folder) / name).replace(out / name)
+
+
+def _best_scale(
+    found: torch.Tensor, truths: torch.Tensor, weight: torch.Tensor
+) -> tuple[float, float]:
+    """The inverse temperature and the prior with the smallest cross-entropy."""
+    best = (float("inf"), 1.0, 0.0)
+    for heat in torch.arange(0.3, 2.01, 0.05).tolist():
+        # At a given temperature the best prior is that of a one-column fit with a fixed slope.
+        for prior in torch.arange(-1.5, 1.51, 0.1).tolist():
+            chance = tempered(found, heat, prior).clamp(1e-6, 1 - 1e-6)
+            gain = torch.where(truths, chance, 1 - chance).log()
+            best = min(best, (-float((gain * weight).sum()), heat, prior))
+    return best[1:]
 
 
 def _mean_balanced(
