@@ -112,7 +112,7 @@ def _read_closely(
     save("made/swapped_titles", contrasts.swapped_titles(squad, free, rng))
     texts = [text for text in free.values() if text.title not in left_out]
     save("made/contrasts", contrasts.contrasts(texts, rng, 260))
-    save("made/contrasts_more", contrasts.contrasts(texts, Random(141), 1500))  # the tenth stage
+    save("made/contrasts_more", contrasts.contrasts(texts, Random(141), 1500))
 
 
 def _save(out: Path, name: str, rows: Iterable[Row]) -> None:
