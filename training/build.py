@@ -50,7 +50,7 @@ def build(
     squad = asked_of(data, "squad", free)
     for name, rows in _made(data, free, squad, texts).items():
         _save(out, f"made/{name}", rows)
-    # The third stage: twins, and questions with the sentences around their answers.
+    # Twins, and questions with the sentences around their answers.
     rng = Random(23)
     mixed_texts, mixed = rng.sample(texts, len(texts)), rng.sample(squad, len(squad))
     _save(out, "made/twins", make.twins(mixed_texts[:7000], "wikipedia", rng))
@@ -78,7 +78,7 @@ def _read_closely(
     unseen: Mapping[str, Sequence[make.Asked]],
     out: Path,
 ) -> None:
-    """Write the sets of the sixth stage: texts that answer questions, siblings, and contrasts.
+    """Write what needs close reading: texts that answer questions, siblings, and contrasts.
 
     The articles of SQuAD 2.0 and passages of other questions that are left out go to `held/`.
     """

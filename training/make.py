@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, NamedTuple
@@ -50,7 +50,7 @@ class Asked:
 
     def is_answered_in(self, text: str) -> bool:
         """Whether a text contains one of the answers."""
-        return any(holds(text, answer) for answer in self.answers)
+        return holds_any(text, self.answers)
 
     def overlaps(self, span: str) -> bool:
         """Whether a span of a text overlaps with one of the answers."""
@@ -104,6 +104,11 @@ def asked(rows: Sequence[Mapping[str, Any]], pool: Mapping[str, Text], source: s
 def holds(text: str, answer: str) -> bool:
     """Whether a text contains an answer as whole words, ignoring case."""
     return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.I) is not None
+
+
+def holds_any(text: str, answers: Iterable[str]) -> bool:
+    """Whether a text contains one of the answers."""
+    return any(holds(text, answer) for answer in answers)
 
 
 def phrased(question: str, answer: str, rng: Random) -> str:

@@ -25,7 +25,7 @@ from citeproof.tools.retrieval import from_passages, retrieve_many
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.types import Passage
 from training.build import QUESTIONS, is_ours, left_out_of
-from training.make import holds
+from training.make import holds_any
 from training.rows import Row, answer_row, lines, show, write
 
 _FOUND = 10
@@ -48,7 +48,7 @@ class Question(NamedTuple):
 
     def is_answered_in(self, text: str) -> bool:
         """Whether a text contains one of the answers."""
-        return any(holds(text, answer) for answer in self.answers)
+        return holds_any(text, self.answers)
 
 
 def pairs(
@@ -73,10 +73,9 @@ def pairs(
             if passage.id in question.gold:
                 yield answer_row(passage.premise, question.text, True, f"{source} passage")
         others = [one for one in near if not question.is_answered_in(one.premise)]
-        for number, passage in enumerate(
-            [*others[:2], *rng.sample(others[2:], min(1, len(others[2:])))]
-        ):
-            if number != 1:
+        # The two nearest, and one from further down; of the second, only its nearest sentence.
+        for passage in [*others[:2], *rng.sample(others[2:], min(1, len(others[2:])))]:
+            if passage not in others[1:2]:
                 yield answer_row(passage.premise, question.text, False, f"{source} passage")
             for sentence, _ in _nearest(passage, words)[:1]:
                 said = show(passage.title, sentence, rng, _TITLED)
@@ -110,9 +109,10 @@ def read_questions(data: Path) -> Iterator[Question]:
         if name == "squad":
             rows = Random(81).sample(rows, min(_FROM_SQUAD, len(rows)))
         for row in rows:
-            if row.get("gold_passages") and not texts.keys() & set(row["gold_passages"]):
+            named = row.get("gold_passages") or ()
+            gold = [key for key in named if key in texts]
+            if named and not gold:
                 continue
-            gold = [key for key in row.get("gold_passages") or () if key in texts]
             kept = is_ours(texts[gold[0]] if gold else row["question"])
             for pair in row.get("qa_pairs") or [row | {"short_answers": row["answers"]}]:
                 answers = tuple(a for a in pair["short_answers"] if a)

@@ -125,7 +125,7 @@ def adapter(
     config = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = "sentence-transformers/all-mpnet-base-v2"
     for name in ("modules_to_save", "target_modules"):
-        # peft writes a set in any order, and repeats names at each stage.
+        # peft writes a set in any order, and repeats names if training continues.
         config[name] = sorted(set(config[name]))
     out.mkdir(parents=True, exist_ok=True)
     note = out / "calibration.json"
