@@ -166,6 +166,3 @@ class PromptError(CiteproofError):
 
 class BudgetExceededError(CiteproofError):
     """A run used up its calls, tokens or seconds."""
-
-    unit: str = ""
-    """Which of these, if the budget of a run says so."""

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,13 +17,14 @@ from typing_extensions import TypedDict
 from citeproof import Answer, Toolbox, Verdict, build_r2_mga, build_vanilla, build_vtg
 from citeproof.agents.case_recorder import PROVED
 from citeproof.compose import remember_with, retrieve_with, verify_with
-from citeproof.errors import SettingsError
+from citeproof.errors import BudgetExceededError, SettingsError
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.proof import build_proof
 from citeproof.memory.bank import Bank, Case
 from citeproof.runtime.events import AnswerReady, ClaimDrafted
 from citeproof.state import QuestionInput
 from citeproof.testing import ListRetriever, ScriptedChatModel
+from citeproof.tools.entailment import Pair
 from citeproof.tools.retrieval import from_passages
 from tests.agents.one_node import Log
 from tests.agents.states import claim
@@ -183,13 +185,51 @@ def test_a_budget_that_ends_in_the_search_for_evidence_leaves_the_later_claims()
     assert answer.usage.llm_calls == 5
 
 
-def test_a_budget_of_seconds_ends_the_proof_with_what_is_proved() -> None:
+def test_a_spent_budget_leaves_what_needs_no_call() -> None:
     script = nothing()
     draft = drafted(claim(BUILT, 1), claim(WRONG, 1), claim(LIT, 2))
     answer = proved(script, draft, max_seconds=1e-9)
-    assert (answer.text, answer.status) == ("Ann Lee built the tower [1].", "partial")
-    assert answer.reason == "The budget of 1e-09 seconds is spent."
-    assert LIT not in {said for _, said in script.pairs}
+    verdicts = [(one.text, one.verdict.status) for one in answer.claims]
+    assert verdicts == [(BUILT, "supported"), (WRONG, "unsupported"), (LIT, "supported")]
+    spent = "The budget of 1e-09 seconds is spent."
+    assert (answer.status, answer.reason) == (
+        "partial",
+        f"{spent} 1 of 3 claims could not be proved.",
+    )
+
+
+class Judge:
+    """An entailment model that asks a language model about claims on light."""
+
+    name, threshold = "judge", 0.5
+
+    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        if any("lit" in one.hypothesis for one in pairs):
+            raise BudgetExceededError("The budget of 1 call is spent")
+        return [0.9 for _ in pairs]
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_claim_whose_judge_cannot_be_paid_stays_unchecked(alone: bool) -> None:
+    given = (claim(LIT, 2), claim(BUILT, 1), claim(f"{LIT[:-1]}, she said.", 2))
+    tools = Toolbox(ScriptedChatModel([]), entailment=Judge(), retriever=ListRetriever([]))
+    if alone:
+        asked: Any = {**ASKED, "given": list(given), "passages": [A, B]}
+        claims = build_proof(tools).invoke(asked)["claims"]
+    else:
+        answer = verify_with(drafted(*given), tools).invoke(ASKED)["answer"]
+        assert (answer.status, answer.reason) == (
+            "partial",
+            "The budget of 1 call is spent. 2 of 3 claims were not checked.",
+        )
+        claims = answer.claims
+    assert [one.text for one in claims] == [one.text for one in given]
+    spent = ("unchecked", "The budget of 1 call is spent.")
+    assert [(one.verdict.status, one.verdict.reason) for one in claims] == [
+        spent,
+        ("supported", ""),
+        spent,
+    ]
 
 
 async def test_without_a_call_a_claim_is_not_tried_again() -> None:

@@ -18,6 +18,12 @@ APPROVED = "approved by a person"
 """The reason of an unsupported verdict whose claim stays nevertheless."""
 
 
+class AcceptingState(DraftState):
+    """The keys that the acceptor reads."""
+
+    stop: str
+
+
 @dataclass(frozen=True)
 class ClaimAcceptor(Node):
     """Appends the claim with its citations, and adds the cited passages to the long-term memory."""
@@ -26,16 +32,18 @@ class ClaimAcceptor(Node):
     memory: bool = True
     """False keeps the long-term memory as first retrieved (ablation, Table 3)."""
 
-    async def __call__(self, state: DraftState) -> Update:
+    async def __call__(self, state: AcceptingState) -> Update:
         """Accept the draft; `unverified` decides whether to keep, flag or drop an unverified one.
 
         A person's decision takes precedence. As in the paper, only the passages of a
-        supported claim enter the long-term memory.
+        supported claim enter the long-term memory. A draft without a verdict is unchecked, because
+        `stop` says so or the verifier is off.
         """
         draft = state["draft"]
         if draft is None:
             return {}
-        verdict = draft.verdict or Verdict(status="unchecked", reason="the verifier is off")
+        reason = state["stop"] or "the verifier is off"
+        verdict = draft.verdict or Verdict(status="unchecked", reason=reason)
         if draft.decision == "approve":
             verdict = verdict.model_copy(update={"reason": APPROVED})
         claim = claim_of(state, draft, verdict)

@@ -46,9 +46,6 @@ class EvidenceFinder(SearchNode, LLMNode):
         If documents came with the question, the node searches these instead of the retriever. If
         the budget allows no call, the memory stays and `stop` says so: the claims that come later
         may be proved without a call.
-
-        Raises:
-            BudgetExceededError: The seconds of the run are spent.
         """
         draft = state["draft"]
         source = select_source(state, self.retriever)
@@ -57,8 +54,6 @@ class EvidenceFinder(SearchNode, LLMNode):
         try:
             questions = await self._questions(state, draft.text)
         except BudgetExceededError as error:
-            if error.unit == "seconds":
-                raise
             return {"stop": str(error)}
         found = await self.search(source, questions, self.passages_per_query)
         passages = list({passage.id: passage for passage in chain.from_iterable(found)}.values())

@@ -40,7 +40,7 @@ def finish_at(
         composer: Name of the node that composes the answer, or `END`; the key `stop` of the state
             holds the reason.
         schema: The graph's parameters.
-        behind: Names of the nodes behind `composer`, which may be filled in later.
+        behind: Names of the nodes behind `composer`.
         last: Name of the node that composes the answer if `composer` only leads to it.
     """
 

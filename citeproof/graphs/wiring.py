@@ -51,7 +51,7 @@ class MethodBuilder:
         state: The schema of the graph's state.
         result: The schema of its output.
         options: `BuildOptions`, and new defaults for parameters.
-        end: The node that ends a run whose budget is spent; without it, every error ends the
+        end: The node where a run goes on whose budget is spent; without it, every error ends the
             run. A graph of graphs has none: LangGraph resumes a failed subgraph at its beginning.
         question: The schema of its input.
         inside: Whether this is a subgraph that shares the parameters of the graph around it.
@@ -86,11 +86,7 @@ class MethodBuilder:
         self.graph: StateGraph[Any, Any, Any, Any] = StateGraph(
             state, context_schema=self.schema, input_schema=question, output_schema=result
         )
-        self._end, self._behind = end, set[str]()
-        if end:
-            last = "" if end == END else COMPOSER
-            finish = finish_at(end, self.schema, behind=self._behind, last=last)
-            self.graph.set_node_defaults(error_handler=finish)
+        self._end = end
         self.tools, self._question = tools, question
         self._name, self._checkpointer = options.get("name", method), options.get("checkpointer")
         self._seams = Seams(self.graph, options.get("insert_after") or {})
@@ -163,7 +159,10 @@ class MethodBuilder:
             SettingsError: A node is inserted after one that does not exist.
         """
         self._seams.check()
-        self._behind |= self._reach(self._end)
+        if end := self._end:
+            last = COMPOSER if COMPOSER in self.graph.nodes else end
+            finish = finish_at(end, self.schema, behind=self._reach(end), last=last)
+            self.graph.set_node_defaults(error_handler=finish)
         graph = self.graph.compile(checkpointer=self._checkpointer, name=self._name)
         return check_runs(graph, self._question, self.schema)
 

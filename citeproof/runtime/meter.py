@@ -41,12 +41,10 @@ class Meter:
         limits = {unit: limit for unit, limit in self.budget if limit is not None}
         over = [unit for unit, limit in limits.items() if spent[unit] >= limit]
         if over:
-            unit = over[-1]  # seconds come last, and end even what needs no call
+            unit = over[0]
             limit = limits[unit]
             shown = f"{limit:g} seconds" if unit == "seconds" else count(limit, unit[:-1])
-            error = BudgetExceededError(f"The budget of {shown} is spent")
-            error.unit = unit
-            raise error
+            raise BudgetExceededError(f"The budget of {shown} is spent")
 
 
 def in_budget_units(usage: Usage) -> dict[str, float]:
