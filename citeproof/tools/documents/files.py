@@ -25,10 +25,11 @@ from citeproof.tools.documents.mail import read_eml, read_mbox
 from citeproof.tools.documents.markdown import read_ipynb, read_markdown, read_mdx
 from citeproof.tools.documents.opendocument import read_ods, read_odt
 from citeproof.tools.documents.pdf import read_pdf
+from citeproof.tools.documents.restructured import read_rst
 from citeproof.tools.documents.separated import read_csv
 from citeproof.tools.documents.sheets import read_xlsx
 from citeproof.tools.documents.slides import read_pptx
-from citeproof.tools.documents.text import read_rst, read_text
+from citeproof.tools.documents.text import read_text
 from citeproof.tools.documents.word import read_docx
 
 MOST_BYTES = 200 * 1024 * 1024

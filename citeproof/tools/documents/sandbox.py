@@ -25,9 +25,7 @@ from citeproof.settings import DocumentSettings
 from citeproof.tools.documents.base import Document, from_json, unusable
 from citeproof.tools.documents.files import parse
 
-IN_PROCESS = {
-    *(".txt", ".text", ".md", ".markdown", ".mdx", ".rst", ".jsonl", ".ndjson", ".csv", ".tsv")
-}
+IN_PROCESS = {".txt", ".text", ".md", ".markdown", ".mdx", ".jsonl", ".ndjson", ".csv", ".tsv"}
 """Text formats that citeproof parses itself, in time and memory linear in the file size."""
 _FIX = "Split it, or save it in another format."
 _HAS_LIMITS = sys.platform != "win32"

@@ -1,4 +1,4 @@
-"""Reads plain text and reStructuredText, and finds lists in unparsed text."""
+"""Reads plain text, and finds lists in unparsed text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from citeproof.tools.documents.base import (
     TERM,
     Document,
     Heading,
-    outlined,
     sections,
 )
 from citeproof.tools.documents.encodings import decode_any
@@ -36,10 +35,6 @@ _MOST_WORDS = 12
 """Maximum length of a heading, in words."""
 _MOST_TITLE = 20
 """Maximum length of the first line if it is the title, in words."""
-_ADORNED = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
-_ROLE = re.compile(
-    r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^>`]*>)?`|`{1,2}([^`<]+?)(?:\s*<[^>`]*>)?`{1,2}_{0,2}"
-)
 _BLANKS = re.compile(r"[*`_]")
 
 
@@ -124,37 +119,6 @@ def _is_title(line: str, text: str) -> bool:
     # Between title and text may be a line of its own, such as the authors'.
     below = next((n for n, one in enumerate(lines[2:], 2) if not one.strip()), 1)
     return len(words(line)) <= _MOST_TITLE and (_has_text(lines, 1) or _has_text(lines, below))
-
-
-def read_rst(data: bytes, path: Path) -> Document:
-    """Read reStructuredText: its source text, split at underlined headings."""
-    text, problems = decode_any(data, path)
-    headings = sorted([*_rst_headings(text), *name_long_lists(text)])
-    return outlined(path, text, headings, problems=problems)
-
-
-def _rst_headings(text: str) -> list[Heading]:
-    """Return underlined lines, which may be overlined; the order of their marks gives the level."""
-    found: list[Heading] = []
-    styles: list[tuple[str, bool]] = []
-    lines, starts = _lines(text)
-    last = -1  # an underline is never the overline of the next heading
-    for number, line in enumerate(lines[1:], start=1):
-        mark, above = _ADORNED.fullmatch(line), lines[number - 1]
-        before = lines[number - 2] if number > 1 and number - 2 != last else ""
-        if not mark or not above.strip() or _ADORNED.fullmatch(above):
-            continue
-        over = bool(_ADORNED.fullmatch(before)) and before[:1] == line[:1]
-        named = over or (above[0].strip() and not before.strip())
-        if named and len(line.rstrip()) >= min(len(above.rstrip()), 200) * 0.8:
-            style = mark[1], over
-            if style not in styles:
-                styles.append(style)
-            level = min(styles.index(style) + 1, 6)
-            name = _ROLE.sub(lambda one: one[1] or one[2] or "", above).strip()
-            found.append((starts[number - 1 - over], starts[number] + len(line), level, name))
-            last = number
-    return found
 
 
 def _lines(text: str) -> tuple[list[str], list[int]]:

@@ -1,0 +1,98 @@
+"""reStructuredText is read as the page that Sphinx would make of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from citeproof import Passage
+from citeproof.tools.documents.files import parse
+from citeproof.tools.documents.passages import cut
+
+STORY = "The lamp is lit at dusk and put out at dawn by the keeper. " * 8
+
+
+def passages(text: str) -> list[Passage]:
+    return cut(parse(text.encode(), Path("/docs/lamp.rst")))
+
+
+def said(text: str) -> str:
+    """All text of a document, on one line."""
+    return " ".join(" ".join(passage.text for passage in passages(text)).split())
+
+
+def test_a_directive_with_an_argument_is_a_term_with_its_definition() -> None:
+    found = passages(
+        "Lamp\n====\n\n.. cmdoption:: --oil <litres>\n               -o <litres>\n\n"
+        "   The oil (default 4).\n\n.. confval:: wick\n   :type: int\n   :default: 3\n"
+        f"   :noindex:\n\n   Its width.\n\n.. envvar:: LAMP\n\n   {STORY}\n"
+    )
+    text = "\n".join(passage.text for passage in found)
+    assert "--oil <litres>\n-o <litres>\nThe oil (default 4)." in text
+    assert "wick\ntype: int; default: 3\nIts width." in text
+    assert "noindex" not in text
+    assert any("LAMP" in f"{passage.title} {passage.text}" for passage in found)
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("See :ref:`the oil <oil>` and :doc:`/wick`.", "See the oil and /wick."),
+        ("Call :py:func:`~lamp.oil.fill` or :class:`!Lamp`.", "Call fill or Lamp."),
+        ("Press :kbd:`Ctrl+L`, **not** ``Ctrl+M``.", "Press Ctrl+L, not Ctrl+M."),
+        ("Ask the `keeper <https://isle.example>`_.", "Ask the keeper."),
+        ("Ask the keeper_ of |isle|.", "Ask the keeper_ of |isle|."),
+        (".. |isle| replace:: Sark\n\nThe lamp of |isle|.", "The lamp of Sark."),
+        (".. versionadded:: 2.1\n   The oil pump.", "Added in version 2.1. The oil pump."),
+        (".. deprecated:: 3", "Deprecated since version 3."),
+        (".. only:: html\n\n   It is lit.", "It is lit."),
+        (".. note:: It is lit.", "Note It is lit."),
+        (".. code-block:: sh\n   :caption: Fill\n   :linenos:\n\n   lamp --fill", "lamp --fill"),
+        ("- .. option:: -a\n\n     All.", "- -a All."),
+        (".. toctree::\n   :maxdepth: 2\n\n   oil\n\nIt is lit.", "It is lit."),
+        (".. _lamp:\n\n.. A comment.\n\nIt is lit.", "It is lit."),
+        (".. raw:: html\n\n   <b>no</b>\n\nIt is lit.", "It is lit."),
+        ("==== ===\nDay  Oil\n==== ===\nMon    4\n==== ===", "Day: Mon; Oil: 4"),
+    ],
+)
+def test_markup_is_read_as_a_reader_sees_it(markup: str, text: str) -> None:
+    assert said(markup) == text
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "==== ===\nDay  Oil\n==== ===\nMonday morning    4\n==== ===",
+        ".. image:: lamp.png\n   :width: wide\n   :nonsense: yes",
+        ".. note::\n\n.. list-table::\n\n   Not a list.",
+        "Lamp\n===\n\n*It is lit.\n\n1. One\n3. Three `unclosed",
+    ],
+)
+def test_what_docutils_cannot_read_stays_text(broken: str) -> None:
+    text = said(f"{broken}\n\nIt is lit.\n")
+    assert "It is lit." in text
+    assert all(word in text for word in ("Monday", "morning")) or "Monday" not in broken
+    assert "docutils" not in text.casefold()
+
+
+def test_included_files_are_reported_and_not_read(tmp_path: Path) -> None:
+    (secret := tmp_path / "secret.txt").write_text("The key is under the mat.")
+    text = f"It is lit.\n\n.. include:: {secret}\n\n.. literalinclude:: {secret}\n\n"
+    text += f".. csv-table::\n   :file: {secret}\n"
+    document = parse(text.encode(), tmp_path / "lamp.rst")
+    assert not any("mat" in part.text for part in document.parts)
+    assert document.problems == ("left out, since they cannot be read as text: included files (2)",)
+
+
+def test_two_documents_do_not_share_what_they_define() -> None:
+    assert said(".. role:: oil(strong)\n\nThe :oil:`lamp`.") == "The lamp."
+    assert said("The :oil:`wick`.") == "The wick."
+
+
+def test_a_text_that_is_nested_too_deeply_is_read_as_plain_text() -> None:
+    text = "\n\n".join(f"{' ' * depth}Lamp {depth}" for depth in range(1500))
+    document = parse(text.encode(), Path("/docs/lamp.rst"))
+    assert "Lamp 1499" in document.parts[-1].text
+    [problem] = document.problems
+    assert problem == "its blocks are nested too deeply, so it was read as plain text"
