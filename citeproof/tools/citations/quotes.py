@@ -27,7 +27,8 @@ _LINKED = re.compile(
     rf"\W*(?:{_OPENERS}|consequently|as a result|in addition"
     r"|(?:\w+ )?\w+ (?:year|month|week|day|hour|minute)s? (?:later|earlier|afterwards)"
     r"|(?:the )?(?:former|latter)"
-    r"|(?:(?:in|on|at|by|for|of|from|with|after|before|during|despite|because of)\s+)?"
+    r"|(?:the )?default(?:s to| (?:value |setting )?(?:is|are))"
+    r"|(?:(?:by default,?|in|on|at|by|for|of|from|with|after|before|during|despite|because of)\s+)?"
     rf"(?:it(?!{_CLEFT})|its|this|these|those|such|that)"
     r"|(?:one|some|many|most|all|both|each|none) of (?:them|these|those))\b",
     re.IGNORECASE,

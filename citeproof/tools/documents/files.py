@@ -25,7 +25,7 @@ from citeproof.tools.documents.mail import read_eml, read_mbox
 from citeproof.tools.documents.markdown import read_ipynb, read_markdown, read_mdx
 from citeproof.tools.documents.opendocument import read_ods, read_odt
 from citeproof.tools.documents.pdf import read_pdf
-from citeproof.tools.documents.restructured import read_rst
+from citeproof.tools.documents.restructured import insert_files, read_rst
 from citeproof.tools.documents.separated import read_csv
 from citeproof.tools.documents.sheets import read_xlsx
 from citeproof.tools.documents.slides import read_pptx
@@ -140,7 +140,7 @@ def find_gone(known: Iterable[str], found: Found) -> Iterator[str]:
 
 
 def load(path: Path) -> bytes:
-    """Read the bytes of a document.
+    """Read the bytes of a document, with the files that reStructuredText includes.
 
     Raises:
         DocumentError: The file cannot be opened, is empty or larger than `MOST_BYTES`, or its name
@@ -163,6 +163,8 @@ def load(path: Path) -> bytes:
                 fix="Split it.",
             )
         data = path.read_bytes()
+        if path.suffix.lower() == ".rst":
+            data = insert_files(data, path)
     except OSError as error:
         why = error.strerror or str(error)
         raise unusable(path, why, "Check that you may read it.") from error

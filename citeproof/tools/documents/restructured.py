@@ -7,6 +7,7 @@ with its definition, and a role (:ref:`the mooring <mooring>`) its words.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.languages import en
 from docutils.utils import Reporter, new_document
 
+from citeproof.paths import resolve
 from citeproof.tools.documents.base import Document, left_out
 from citeproof.tools.documents.encodings import decode_any
 from citeproof.tools.documents.html import read_html
@@ -26,6 +28,11 @@ from citeproof.tools.documents.text import read_text
 _DIRECTIVE = re.compile(
     r"^[ \t]*(?:[-*][ \t]+)?\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w.:+-]+?)::", re.M
 )
+_INCLUDE = re.compile(
+    rb"^(?P<margin>[ \t]*)\.\.[ \t]+include::[ \t]+(?P<name>[^\r\n]+)\r?\n?(?![ \t]+:)", re.M
+)
+_MOST_INCLUDED = 4
+"""Maximum depth of files that include files."""
 _ROLE = re.compile(r":([\w.+-]+(?::[\w.+-]+)*):`")
 _TARGET = re.compile(r"\A(?P<said>.+?)\s*<[^<>]*>\Z|\A[~!](?:.*\.)?(?P<last>[^.]+)\Z", re.S)
 _CODE = ["code", "code-block", "doctest", "prompt", "sourcecode", "testcode"]
@@ -71,7 +78,7 @@ _SETTINGS = {
 
 
 def read_rst(data: bytes, path: Path) -> Document:
-    """Read reStructuredText, split at its headings; included files are not read with it."""
+    """Read reStructuredText, split at its headings; see `insert_files` for those it includes."""
     source, problems = decode_any(data, path)
     try:
         document = read_html(_to_page(source), path)
@@ -81,6 +88,26 @@ def read_rst(data: bytes, path: Path) -> Document:
     included = sum(name in _ELSEWHERE for name in _DIRECTIVE.findall(source))
     told = (*problems, *document.problems, *left_out({"included files": included}))
     return replace(document, problems=tuple(dict.fromkeys(told)))
+
+
+def insert_files(data: bytes, path: Path, depth: int = 0) -> bytes:
+    """Insert the files that a text includes as a whole, if they lie in its folder or below.
+
+    Others stay where they are, since a document must not show any file of the machine.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    folder = resolve(path.parent)
+
+    def insert(found: re.Match[bytes]) -> bytes:
+        file = resolve(folder / os.fsdecode(found["name"].strip()))
+        if depth == _MOST_INCLUDED or not file.is_relative_to(folder) or not file.is_file():
+            return found[0]
+        lines = insert_files(file.read_bytes(), file, depth + 1).splitlines(keepends=True)
+        return b"".join(found["margin"] + line for line in lines) + b"\n"
+
+    return _INCLUDE.sub(insert, data)
 
 
 def _to_page(source: str) -> bytes:

@@ -32,6 +32,12 @@ from citeproof.tools.citations.quotes import depends_on_context, find_quote, quo
         ("It was in Bonn that the treaty was signed.", False),
         ("It is only at noon that the bell rings.", False),
         ("Itineraries begin at the tower.", False),
+        ("The default is 10.", True),
+        ("Defaults to 30 seconds.", True),
+        ("The default value is 4.", True),
+        ("By default this address is local.", True),
+        ("The default port is 8384.", False),
+        ("By default, Syncthing listens on all ports.", False),
         ("塔は1871年に建てられた。", False),
     ],
 )

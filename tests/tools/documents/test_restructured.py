@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citeproof import Passage
-from citeproof.tools.documents.files import parse
+from citeproof.tools.documents.files import load, parse
 from citeproof.tools.documents.passages import cut
 
 STORY = "The lamp is lit at dusk and put out at dawn by the keeper. " * 8
@@ -76,13 +76,34 @@ def test_what_docutils_cannot_read_stays_text(broken: str) -> None:
     assert "docutils" not in text.casefold()
 
 
-def test_included_files_are_reported_and_not_read(tmp_path: Path) -> None:
+def test_files_of_the_same_folder_are_included(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "oil.inc").write_text("The oil.\n\n.. include:: wick.inc\n")
+    (tmp_path / "parts" / "wick.inc").write_text("The wick.")
+    (tmp_path / "loop.inc").write_text("Again.\n\n.. include:: loop.inc\n")
+    path = tmp_path / "lamp.rst"
+    path.write_text(".. note::\n\n   .. include:: parts/oil.inc\n\n.. include:: loop.inc\n\nEnd.")
+    document = parse(load(path), path)
+    text = " ".join(document.parts[0].text.split())
+    assert text.startswith("Note The oil. The wick. Again. Again.")
+    assert text.endswith("End.")
+    assert document.problems == ("left out, since they cannot be read as text: included files (1)",)
+
+
+@pytest.mark.parametrize("name", ["{folder}/secret.txt", "../secret.txt", "link.txt", "no.txt"])
+def test_files_of_other_folders_are_reported_and_not_read(tmp_path: Path, name: str) -> None:
     (secret := tmp_path / "secret.txt").write_text("The key is under the mat.")
-    text = f"It is lit.\n\n.. include:: {secret}\n\n.. literalinclude:: {secret}\n\n"
-    text += f".. csv-table::\n   :file: {secret}\n"
-    document = parse(text.encode(), tmp_path / "lamp.rst")
+    (folder := tmp_path / "docs").mkdir()
+    (folder / "link.txt").symlink_to(secret)
+    file = name.format(folder=tmp_path)
+    path = folder / "lamp.rst"
+    path.write_text(
+        f"It is lit.\n\n.. include:: {file}\n\n.. literalinclude:: {file}\n\n"
+        f".. include:: {file}\n   :literal:\n\n.. csv-table::\n   :file: {file}\n"
+    )
+    document = parse(load(path), path)
     assert not any("mat" in part.text for part in document.parts)
-    assert document.problems == ("left out, since they cannot be read as text: included files (2)",)
+    assert document.problems == ("left out, since they cannot be read as text: included files (3)",)
 
 
 def test_two_documents_do_not_share_what_they_define() -> None:
