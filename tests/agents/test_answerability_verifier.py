@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citeproof import Passage
-from citeproof.agents.answerability_verifier import AnswerabilityVerifier
+from citeproof.agents.answerability_verifier import UNSURE, AnswerabilityVerifier
 from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.llm.model import no_llm
 from tests.agents.states import BROKE, KEPT, LIT, A, B, C, D, state
@@ -27,19 +27,24 @@ async def test_a_memory_that_answers_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("score", "memory", "answerable", "after"),
+    ("score", "memory", "sure", "after"),
     [
-        ({"Storm": 0.9}, "ab", True, "ad"),
-        ({"Storm": 0.7}, "ab", False, "ad"),
-        ({"Storm": 0.9, "Keeper": 0.5}, "abc", True, "adc"),
+        ({"Storm": 0.9}, "ab", True, "da"),
+        ({"Storm": 0.7}, "ab", False, "da"),
+        ({"Storm": 0.9, "Keeper": 0.5}, "abc", True, "dca"),
     ],
-    ids=["comes into the memory", "must do so surely", "stands before what came first"],
+    ids=[
+        "comes into the memory",
+        "leaves doubt unless it is sure",
+        "stands before what came first",
+    ],
 )
 async def test_what_answers_further_down(
-    score: dict[str, float], memory: str, answerable: bool, after: str
+    score: dict[str, float], memory: str, sure: bool, after: str
 ) -> None:
     update = await node(score, [A, B, C, D])(state(long_term=list(memory)))
-    assert (update["answerable"], update["long_term"]) == (answerable, list(after))
+    assert (update["answerable"], update["long_term"]) == (True, list(after))
+    assert update["doubt"] == ("" if sure else UNSURE)
     assert [passage.id for passage in update["passages"]][: len(after)] == list(after)
     assert len(update["passages"]) == 4
 
@@ -127,7 +132,7 @@ async def test_the_language_model_reads_the_passage_that_the_score_is_of() -> No
     model = TableEntailment(lambda text, _: next(s for k, s in scores.items() if k in text))
     verifier = AnswerabilityVerifier(judge, ListRetriever(lambda _: [A, B, D, C]), model)
     update = await verifier(state())
-    assert update["long_term"] == ["a", "c"]
+    assert update["long_term"] == ["c", "a"]
     assert [KEPT in str(call) for call in judge.calls] == [True]
 
 
@@ -138,6 +143,18 @@ async def test_the_language_model_reads_what_is_likeliest_after_the_close_readin
     model = TableEntailment(lambda text, _: next(s for k, s in scores.items() if k in text))
     await AnswerabilityVerifier(judge, answerability=model)(state(passages=[page, B]))
     assert [LIT in str(call) for call in judge.calls] == [True]
+
+
+@pytest.mark.parametrize(("place", "read"), [(45, True), (55, False)])
+async def test_more_of_what_is_found_is_read_before_anything_is_guessed(
+    place: int, read: bool
+) -> None:
+    others = [Passage(id=f"o{n}", title="Other", text=f"It rains ({n}).") for n in range(60)]
+    model = TableEntailment(lambda text, _: 0.8 if "Storm" in text else 0.1)
+    retriever = ListRetriever(lambda _: [*others[:place], D, *others[place:]])
+    llm = ScriptedChatModel([]) if read else no_llm()
+    update = await AnswerabilityVerifier(llm, retriever, model)(state(long_term=["a", "b"]))
+    assert (update["answerable"], "d" in update["long_term"]) == (read, read)
 
 
 async def test_a_guessed_answer_finds_what_the_question_does_not() -> None:
@@ -182,7 +199,7 @@ async def test_an_answer_by_the_judges_word_alone_is_looked_for_again(yes: float
     update = await verifier(state())
     assert (update["answerable"], update["doubt"]) == (True, ""), "as at the first look"
     assert "d" in update["long_term"]
-    judged_anew = 2 if yes < 0.75 else 0
+    judged_anew = 2 if yes < 0.75 else 1
     assert len(asked) == 2 + judged_anew, "the first look, the guess, and what is not judged yet"
 
 
