@@ -58,8 +58,8 @@ def rank_passages(by_part: Sequence[Sequence[float]]) -> list[int]:
     """The places of passages in a search, best first, by their scores for each part.
 
     Of 226 questions that no model has learned from, 104 of them in everyday words, the first
-    passage has the evidence for 109 by the search, for 130 if ranks by search and by score are
-    fused, and for 151 by the scores of the first 20; one of the first five for 160, 184 and 185.
+    passage has the evidence for 109 by the search, for 123 if ranks by search and by score are
+    fused, and for 149 by the scores of the first 20; one of the first five for 160, 183 and 185.
     """
     return fuse_ranks([order(list(map(_weigh, row, count()))) for row in by_part])
 
