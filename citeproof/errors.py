@@ -6,6 +6,7 @@ Each message says what failed, why, and what to do next. The tree:
     ├── SettingsError            a setting is unknown, missing or out of range
     ├── InputError               the caller's question, document or argument cannot be used
     │   └── DocumentError        one document cannot be read; the others are still indexed
+    │       └── NoTextError      it holds no text
     ├── MissingExtraError        a feature needs an extra that is not installed
     ├── ModelError               a model is not available or does not answer
     │   ├── FetchError           a model file cannot be downloaded from any of its sources
@@ -37,6 +38,7 @@ __all__ = [
     "ModelError",
     "ModelOutageError",
     "ModelReplyError",
+    "NoTextError",
     "PromptError",
     "RetrievalError",
     "SettingsError",
@@ -86,6 +88,10 @@ class InputError(CiteproofError):
 
 class DocumentError(InputError):
     """One document cannot be read; the others are still indexed."""
+
+
+class NoTextError(DocumentError):
+    """A document holds no text, and nothing that could not be read."""
 
 
 class MissingExtraError(CiteproofError):

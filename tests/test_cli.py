@@ -158,7 +158,7 @@ def test_ask_reads_documents_first_into_memory_or_the_named_store(
     (folder / "empty.md").write_text("")
     named = ["--store", str(tmp_path / store)] if store else []
     result = run(["ask", "Who built the tower?", "--docs", str(folder), *named], code=0)
-    assert "empty.md is empty" in result.stderr
+    assert "left out (1): it holds no text" in result.stderr
     assert opened[0].chroma.in_memory == (not store)
     assert (tmp_path / "kept/index/chroma.sqlite3").is_file() == bool(store)
     assert list(Path(".citeproof").iterdir()) == []

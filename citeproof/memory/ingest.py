@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 from langchain_core.embeddings import Embeddings
 
 from citeproof.actors import Actors
-from citeproof.errors import DocumentError, MissingExtraError, StoreError
+from citeproof.errors import DocumentError, MissingExtraError, NoTextError, StoreError
 from citeproof.memory.base import Change, Mark, PassageStore
 from citeproof.memory.documents import GONE, WAITING, document_of
 from citeproof.paths import exists, is_file
@@ -71,7 +71,8 @@ class IndexReport:
     skipped: tuple[str, ...] = ()
     """Files of an unsupported kind."""
     left_out: tuple[tuple[str, str], ...] = ()
-    """(link or page, reason) of those that were not followed or fetched."""
+    """(document, reason): links and pages that were not followed or fetched, files of a folder that
+    hold no text."""
     errors: tuple[tuple[str, str], ...] = ()
     """(document, message) of documents that could not be read."""
     problems: tuple[tuple[str, str], ...] = ()
@@ -116,6 +117,8 @@ class Update:
     """Documents marked as not read yet."""
     _gone: set[str] = field(default_factory=set)
     """Files that no longer exist, and will be removed."""
+    _optional: set[str] = field(default_factory=set)
+    """Files that nobody named, only a folder that holds them."""
     _batch: int = field(default_factory=lambda: min(_FIRST, _BATCH))
     _done: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     """The report so far."""
@@ -128,6 +131,7 @@ class Update:
     def add_files(self, found: Found) -> None:
         """Synchronise the index with files, and remove those that no longer exist."""
         sources = [file_source(path, self.documents) for path in found.files]
+        self._optional = {str(path) for path in found.files if path not in found.roots}
         # A folder may have contained files that no longer exist.
         is_of_files = all(map(is_file, found.roots))
         held = self._look_up([one.name for one in sources] if is_of_files else None)
@@ -235,7 +239,7 @@ class Update:
         late += self._write(waiting)
         # An id that moved from one JSONL file to another is free once both have been read.
         for one, why in self._write([one for one, _ in late]):
-            self._fail(one.source, why)
+            self._give_up(one.source, "errors", why)
 
     def _read(self, sources: Iterable[Source]) -> Iterator[_Document]:
         """Yield, in order, the documents that are readable and have changed."""
@@ -272,13 +276,16 @@ class Update:
             # passages stay. A changed file no longer proves what its old passages say.
             changed = isinstance(error, DocumentError) and not isinstance(error.__cause__, OSError)
             self.drop([one.name] if changed and one.name in self._there else [])
-            self._fail(one.source, str(error))
+            if isinstance(error, NoTextError) and one.name in self._optional:
+                self._give_up(one.source, "left_out", "it holds no text")
+            else:
+                self._give_up(one.source, "errors", str(error))
             return False
         self._done["problems"] += [(one.name, problem) for problem in problems]
         return True
 
-    def _fail(self, source: Source, why: str) -> None:
-        self._done["errors"].append((source.name, why))
+    def _give_up(self, source: Source, outcome: Literal["errors", "left_out"], why: str) -> None:
+        self._done[outcome].append((source.name, why))
         if source.name in self._waiting:
             self._write_marks({source.name: {"hash": GONE}}, last=False)
         self.progress(Step(source.name, "done"))

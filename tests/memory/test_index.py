@@ -99,11 +99,22 @@ def test_bad_documents_are_listed_and_the_others_indexed(filled: Index, document
     (documents / "sheep.txt").write_text("")
     (documents / "rows.jsonl").write_text('{"text": ""}\n{"text": "One row."}\n')
     report = filled.update([documents])
-    assert [Path(name).name for name, _ in report.errors] == ["bad.pdf", "sheep.txt"]
+    assert [Path(name).name for name, _ in report.errors] == ["bad.pdf"]
+    assert report.left_out == ((str(documents / "sheep.txt"), "it holds no text"),)
     assert [Path(name).name for name, _ in report.problems] == ["rows.jsonl"]
     # It says something else now, namely nothing; what it said before is no evidence any more.
     assert report.removed == (str(documents / "sheep.txt"),)
     assert texts(filled) == {"High water is at noon.", "One row."}
+
+
+@pytest.mark.parametrize("content", ["", "---\ntitle: Index\n---\n<Toc />\n"])
+def test_a_file_without_text_is_an_error_only_if_it_was_named(
+    filled: Index, documents: Path, content: str
+) -> None:
+    (page := documents / "index.mdx").write_text(content)
+    in_folder, named = filled.update([documents]), filled.update([page])
+    assert (in_folder.errors, len(in_folder.left_out)) == ((), 1)
+    assert (len(named.errors), named.left_out) == (1, ())
 
 
 def test_a_file_that_cannot_be_opened_keeps_its_passages(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from citeproof.errors import DocumentError
+from citeproof.errors import DocumentError, NoTextError
 from citeproof.paths import resolve
 from citeproof.settings import DocumentSettings
 from citeproof.text import INVISIBLE
@@ -143,8 +143,9 @@ def load(path: Path) -> bytes:
     """Read the bytes of a document, with the files that reStructuredText includes.
 
     Raises:
-        DocumentError: The file cannot be opened, is empty or larger than `MOST_BYTES`, or its name
-            is not UTF-8.
+        NoTextError: The file is empty.
+        DocumentError: The file cannot be opened, is larger than `MOST_BYTES`, or its name is not
+            UTF-8.
     """
     try:
         str(path).encode()
@@ -169,7 +170,7 @@ def load(path: Path) -> bytes:
         why = error.strerror or str(error)
         raise unusable(path, why, "Check that you may read it.") from error
     if not data.strip():
-        raise DocumentError(f"{path} is empty", fix="Fill it, or leave it out.")
+        raise NoTextError(f"{path} is empty", fix="Fill it, or leave it out.")
     return data
 
 
@@ -177,7 +178,8 @@ def parse(data: bytes, path: Path, settings: DocumentSettings | None = None) -> 
     """Parse a document; the path's suffix selects the reader, the settings one of several.
 
     Raises:
-        DocumentError: The bytes are not in that format, or hold no text.
+        NoTextError: The bytes hold no text.
+        DocumentError: The bytes are not in that format, or nothing in them can be read.
         MissingExtraError: The format needs an extra that is not installed.
     """
     reader = READERS.get(path.suffix.lower())
@@ -192,7 +194,8 @@ def parse(data: bytes, path: Path, settings: DocumentSettings | None = None) -> 
         document = _without_invisible(document)
     if not any(part.text[part.start : part.end].strip() for part in document.parts):
         why = "; ".join(document.problems[:3])
-        raise DocumentError(f"{path} holds no text", why=why, fix="Leave it out.")
+        error = DocumentError if why else NoTextError
+        raise error(f"{path} holds no text", why=why, fix="Leave it out.")
     return document
 
 
