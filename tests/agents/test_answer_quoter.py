@@ -268,3 +268,15 @@ async def test_after_writing_the_likeliest_sentence_is_quoted(
     quoter = AnswerQuoter(answers(score, "youngest"), after_writing=True)
     expected = ["The youngest player begins: Mia."] if quoted else []
     assert await texts(quoter, who(question)) == expected
+
+
+@pytest.mark.parametrize(("whole", "quoted"), [(0.6, True), (0.4, False)])
+async def test_the_passage_of_a_quote_answers_as_a_whole(whole: float, quoted: bool) -> None:
+    page = Passage(id="a", title="Lamp", text="It burns oil. The lamp was lit in 1871. It is red.")
+    model = TableEntailment(
+        lambda text, _: whole if page.text in text else 0.95 if "1871" in text else 0.1
+    )
+    given = asked("When was the lamp lit?", passages=[page], long_term=["a"])
+    assert await texts(AnswerQuoter(model), given) == ["The lamp was lit in 1871."] * quoted
+    after = AnswerQuoter(model, after_writing=True)
+    assert await texts(after, given) == ["The lamp was lit in 1871."]
