@@ -119,6 +119,8 @@ class Writer:
             self._verbatim -= 1
         elif name == "sup":
             self._raised -= 1
+        elif name == "li" and self._lists:
+            self._lists[-1].end_item()
         elif name in _LISTS and self._lists:
             self._lists.pop().close()
 
@@ -154,6 +156,7 @@ class _List:
         self._number = number(tag.get("start", ""), items)
         self.close: Callable[[], None] = lambda: None
         """Ends the list."""
+        self._margin = pieces.margin
         if tag.tag != "dl":
             self.close = pieces.introduce(depth)
         self._terms: list[tuple[int, Any]] = []
@@ -161,8 +164,12 @@ class _List:
     def item(self, tag: Any) -> None:
         self._number = number(tag.get("value", ""), self._number)
         said = count_in(_COUNTS.get(self._style, "decimal"), self._number)
-        self._pieces.mark("- " if self._kind == "ul" else f"{said}. ")
+        self._pieces.mark(self._margin + ("- " if self._kind == "ul" else f"{said}. "))
+        self._pieces.margin = f"{self._margin}  "
         self._number += self._step
+
+    def end_item(self) -> None:
+        self._pieces.margin = self._margin
 
     def term(self, tag: Any) -> None:
         """Begin a term; several in a row share one definition."""

@@ -21,6 +21,8 @@ class Pieces:
         self._headings: list[Heading] = []
         self._line = 0
         self._mark = ""
+        self.margin = ""
+        """The indentation of lines without a mark, such as the later ones of an item."""
         self._kept: list[tuple[int, int]] = []
 
     @property
@@ -47,9 +49,9 @@ class Pieces:
             if self._pieces:
                 self._append(self._gap)
             self._line, self._gap = len(self._pieces), ""
-            if self._mark:
-                self._append(self._mark)
-        self._append(text)
+            if before := self._mark or self.margin:
+                self._append(before)
+        self._append(text.replace("\n", f"\n{self.margin}") if self.margin else text)
         self._mark = ""
 
     def mark(self, text: str) -> None:

@@ -42,7 +42,7 @@ def test_a_page_has_title_headings_lists_and_tables() -> None:
         ("<div>It rained.<p>&nbsp;</p>It snowed.</div>", "It rained.\n\nIt snowed."),
         (
             "<p>Shop:</p><ol start=3><li>rye<ul><li>old</ul><li>rope",
-            "Shop:\n\n3. rye\n- old\n4. rope",
+            "Shop:\n\n3. rye\n  - old\n4. rope",
         ),
         # Behind the end of the page, browsers read on.
         ("<html><body><p>A.</body></html>\n<p>B.</p></HTML ><p>C.</p>", "A.\n\nB.\n\nC."),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from citeproof import Passage
+from citeproof.tools.citations.lists import lists_in
 from citeproof.tools.documents.files import load, parse
 from citeproof.tools.documents.passages import cut
 
@@ -58,6 +59,22 @@ def test_a_directive_with_an_argument_is_a_term_with_its_definition() -> None:
 )
 def test_markup_is_read_as_a_reader_sees_it(markup: str, text: str) -> None:
     assert said(markup) == text
+
+
+def test_what_belongs_to_an_item_of_a_list_is_indented() -> None:
+    [passage] = passages(
+        "You have two options:\n\n1. Fill the lamp::\n\n      lamp --fill\n      lamp --light\n\n"
+        "   It takes an hour.\n\n   - Oil\n   - Wick\n\n     Trim it.\n\n2. Wait.\n\nThen go.\n"
+    )
+    assert passage.text.splitlines() == [
+        *("You have two options:", "", "1. Fill the lamp:", "  lamp --fill", "  lamp --light"),
+        *("  It takes an hour.", "  - Oil", "  - Wick", "    Trim it.", "2. Wait.", "", "Then go."),
+    ]
+    [found] = lists_in(passage)
+    assert [item.text for item in found.items] == [
+        "Fill the lamp: lamp --fill lamp --light It takes an hour. - Oil - Wick Trim it.",
+        "Wait.",
+    ]
 
 
 @pytest.mark.parametrize(
