@@ -31,22 +31,16 @@ _DIRECTIVE = re.compile(
 _INCLUDE = re.compile(
     rb"^(?P<margin>[ \t]*)\.\.[ \t]+include::[ \t]+(?P<name>[^\r\n]+)\r?\n?(?![ \t]+:)", re.M
 )
-_MOST_INCLUDED = 4
+_DEEPEST = 4
 """Maximum depth of files that include files."""
+_MOST_FILES, _MOST_BYTES = 1_000, 20 * 2**20
+"""Maximum number and size of all files that a document includes."""
 _ROLE = re.compile(r":([\w.+-]+(?::[\w.+-]+)*):`")
 _TARGET = re.compile(r"\A(?P<said>.+?)\s*<[^<>]*>\Z|\A[~!](?:.*\.)?(?P<last>[^.]+)\Z", re.S)
 _CODE = ["code", "code-block", "doctest", "prompt", "sourcecode", "testcode"]
 _EMPTY = [
-    "contents",
-    "default-domain",
-    "highlight",
-    "index",
-    "meta",
-    "raw",
-    "sectnum",
-    "tabularcolumns",
-    "target-notes",
-    "toctree",
+    *("contents", "default-domain", "highlight", "index", "meta", "raw", "sectnum"),
+    *("tabularcolumns", "target-notes", "toctree"),
 ]
 """Directives without text of their own."""
 _ELSEWHERE = ("include", "literalinclude")
@@ -90,24 +84,33 @@ def read_rst(data: bytes, path: Path) -> Document:
     return replace(document, problems=tuple(dict.fromkeys(told)))
 
 
-def insert_files(data: bytes, path: Path, depth: int = 0) -> bytes:
+def insert_files(data: bytes, path: Path) -> bytes:
     """Insert the files that a text includes as a whole, if they lie in its folder or below.
 
-    Others stay where they are, since a document must not show any file of the machine.
+    Others stay where they are, since a document must not show any file of the machine, and so do
+    those beyond a limit.
 
     Raises:
         OSError: A file cannot be read.
     """
-    folder = resolve(path.parent)
+    files, size = 0, 0
 
-    def insert(found: re.Match[bytes]) -> bytes:
-        file = resolve(folder / os.fsdecode(found["name"].strip()))
-        if depth == _MOST_INCLUDED or not file.is_relative_to(folder) or not file.is_file():
-            return found[0]
-        lines = insert_files(file.read_bytes(), file, depth + 1).splitlines(keepends=True)
-        return b"".join(found["margin"] + line for line in lines) + b"\n"
+    def expand(data: bytes, folder: Path, depth: int) -> bytes:
+        def insert(found: re.Match[bytes]) -> bytes:
+            nonlocal files, size
+            file = resolve(folder / os.fsdecode(found["name"].strip()))
+            is_allowed = depth < _DEEPEST and files < _MOST_FILES and file.is_relative_to(folder)
+            if not is_allowed or not file.is_file():
+                return found[0]
+            files, size = files + 1, size + file.stat().st_size
+            if size > _MOST_BYTES:
+                return found[0]
+            lines = expand(file.read_bytes(), file.parent, depth + 1).splitlines(keepends=True)
+            return b"".join(found["margin"] + line for line in lines) + b"\n"
 
-    return _INCLUDE.sub(insert, data)
+        return _INCLUDE.sub(insert, data)
+
+    return expand(data, resolve(path.parent), 0)
 
 
 def _to_page(source: str) -> bytes:

@@ -107,6 +107,12 @@ def test_files_of_the_same_folder_are_included(tmp_path: Path) -> None:
     assert document.problems == ("left out, since they cannot be read as text: included files (1)",)
 
 
+def test_files_that_include_each_other_end_at_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "lamp.rst"
+    path.write_text("It is lit.\n\n" + ".. include:: lamp.rst\n\n" * 50)
+    assert load(path).count(b"It is lit.") == 1_001
+
+
 @pytest.mark.parametrize("name", ["{folder}/secret.txt", "../secret.txt", "link.txt", "no.txt"])
 def test_files_of_other_folders_are_reported_and_not_read(tmp_path: Path, name: str) -> None:
     (secret := tmp_path / "secret.txt").write_text("The key is under the mat.")
