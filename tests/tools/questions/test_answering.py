@@ -138,3 +138,19 @@ async def test_another_claims_year_does_not_tell_how_strong() -> None:
     )
     answered = await find_answered(model, parts, claims, {})
     assert answered.proved == [True, False]
+
+
+@pytest.mark.parametrize(("cited", "proved"), [(0.04, False), (0.06, True)])
+async def test_a_claim_from_a_passage_about_something_else_only_may_answer(
+    cited: float, proved: bool
+) -> None:
+    """The claim has the words of the question, and its passage has not."""
+    source = Passage(id="a", title="Disk", text="It is full. Delete some files. It is slow.")
+    citation = Citation(passage_id="a", number=1, sentence="Delete some files.")
+    verdict = Verdict(status="supported", score=0.9)
+    claim = Claim(text="To test it, delete some files.", citations=(citation,), verdict=verdict)
+    model = TableEntailment(
+        lambda text, _: cited if source.text in text else 0.9 if "To test" in text else 0.1
+    )
+    found = await find_answered(model, ["How do I test it?"], [claim], {"a": source})
+    assert (found.proved, found.likely) == ([proved], [True])
