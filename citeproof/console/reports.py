@@ -41,7 +41,7 @@ def print_index_report(
     for old, new in report.moved if details else ():
         write_line(console, f"moved: {old} → {new}")
     print_unread(report, console, details=details)
-    if not report.errors and (is_idle or not report.passages):
+    if not report.errors and not report.left_out and (is_idle or not report.passages):
         told = f"There is no document of a known kind to read. {KNOWN_ENDINGS}"
         write_line(console, told, "yellow")
 

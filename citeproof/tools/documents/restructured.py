@@ -115,7 +115,7 @@ def insert_files(data: bytes, path: Path) -> bytes:
 
 def _to_page(source: str) -> bytes:
     """Return the text as a web page in UTF-8."""
-    _know(source)
+    _register_unknown(source)
     tree = publish_doctree(source, settings_overrides={**_SETTINGS, "report_level": 1})
     _unwrap_messages(tree)
     tree.setdefault("title", " ")  # else the writer makes one up
@@ -123,14 +123,14 @@ def _to_page(source: str) -> bytes:
     return page
 
 
-def _know(source: str) -> None:
+def _register_unknown(source: str) -> None:
     """Tell docutils how to read the directives and roles of a text that it does not know."""
     blank = new_document("")
     blank.reporter = Reporter("", report_level=5, halt_level=5, stream=False)
     ours = {*_CODE, *_EMPTY, *_ELSEWHERE, *_PLAIN, *_VERSIONS}
     for name in {*_DIRECTIVE.findall(source)}:
         if name in ours or directives.directive(name, en, blank)[0] is None:
-            directives.register_directive(name, _Any)
+            directives.register_directive(name, _AnyDirective)
     for name in {*_ROLE.findall(source)}:
         if roles.role(name, en, 0, blank.reporter)[0] is None:
             roles.register_local_role(name, _read_role)
@@ -146,7 +146,7 @@ class _Options(dict[str, Any]):
         return directives.unchanged
 
 
-class _Any(Directive):  # type: ignore[misc]
+class _AnyDirective(Directive):  # type: ignore[misc]
     """A directive of Sphinx or of a project."""
 
     optional_arguments = 1

@@ -21,7 +21,7 @@ _SETTLES = 0.5
 model, "The tenants pay for gas." does not answer "Is gas included in the rent?" (0.49). With its
 title the claim must have all names and numbers of the question: a bus from Tolm to Ardal is no bus
 from Stenby."""
-_ELSEWHERE = 0.05
+_OFF_TOPIC = 0.05
 """A passage that scores less for a question is about something else, whatever a claim makes of it:
 "To test a backup without putting files on your disk, delete some files" was proved by a passage on
 full disks, and answered the question. Of 200 passages that do answer one, five score less."""
@@ -104,8 +104,8 @@ async def find_answered(
         near = [one for one in quoted if scores[one[0]] >= limit / 2]
         about = [claim for claim, alone in titled if scores[alone] >= limit / 2] or proved
         cited = zip(told, read, strict=True)
-        elsewhere = {one for one, source in cited if source and scores[source] < _ELSEWHERE}
-        own = [one for one in told if one not in elsewhere]
+        off_topic = {one for one, source in cited if source and scores[source] < _OFF_TOPIC}
+        own = [one for one in told if one not in off_topic]
         own += whole if own else []
         fits = not lacks_asked_kind(" ".join(map(_stated, about)), part)
         found.proved.append(
@@ -113,7 +113,7 @@ async def find_answered(
             and (
                 any(scores[one] >= limit for one in own)
                 or any(scores[said] >= limit for _, said, _ in near)
-                or any(scores[b] >= halfway(limit) for one, _, b in near if one not in elsewhere)
+                or any(scores[b] >= halfway(limit) for one, _, b in near if one not in off_topic)
                 or any(_settles(claim.text, alone, part) for claim, alone in titled)
             )
         )
