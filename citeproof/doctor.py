@@ -115,7 +115,7 @@ def repair(settings: Settings, progress: Progress | None = None) -> list[str]:
         ModelError: A model is not available.
     """
     used = []
-    if any(one.embedded and one.path is None for one in _llms(settings)):
+    if any(one.embedded and one.path is None for one in settings.llms):
         used.append(LLM)
     if settings.embedding.embedded:
         used.append(MINILM)
@@ -150,10 +150,6 @@ def _about(what: str) -> Iterator[None]:
         raise type(error)(f"{what}: {error.what}", why=error.why, fix=error.fix) from error
 
 
-def _llms(settings: Settings) -> list[LLMSettings]:
-    return [settings.llm, *settings.roles.values()]
-
-
 def _local_packages(settings: Settings) -> Iterator[Check]:
     """The packages of the extra `local`, which only models of this process need."""
     own, install = settings.entailment, '"citeproof[local]"'
@@ -162,7 +158,7 @@ def _local_packages(settings: Settings) -> Iterator[Check]:
         or (own.base_url is None and own.backend != "judge")
         or ANSWERABILITY in merged_models(settings)
     )
-    needs_server = any(one.embedded for one in _llms(settings))
+    needs_server = any(one.embedded for one in settings.llms)
     yield _package("xllamacpp", install, needed=needs_server)
     yield from (_package(name, install, needed=needed) for name in _NETWORKS)
 

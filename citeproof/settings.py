@@ -455,6 +455,11 @@ class Settings(_Section):
     """`otel` sends every run as OpenTelemetry spans to the address in the `OTEL_…` variables."""
 
     @property
+    def llms(self) -> tuple[LLMSettings, ...]:
+        """All language models: the main one, then those of the roles that have their own."""
+        return (self.llm, *self.roles.values())
+
+    @property
     def wants_answerability(self) -> bool:
         """Whether a model decides which texts answer a question."""
         wanted = self.answerability.model

@@ -183,8 +183,7 @@ class _Made:
     ) -> bool:
         """Make the run; return whether every example has an answer."""
         graph: Any
-        models = [self.settings.llm, *self.settings.roles.values()]
-        at_once = at_once or (1 if any(model.embedded for model in models) else AT_ONCE)
+        at_once = at_once or (1 if any(llm.embedded for llm in self.settings.llms) else AT_ONCE)
         method, bank = self.plan.method, None
         if isinstance(tools, Actors):
             with console.status("opening models…"):

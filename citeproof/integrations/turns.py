@@ -11,8 +11,8 @@ from citeproof.settings import Settings
 
 
 def questions_at_once(settings: Settings) -> int:
-    """Return how many questions the model of the settings answers at a time."""
-    return 1 if settings.llm.embedded else 8
+    """Return how many questions the language models answer at a time: an embedded one takes one."""
+    return 1 if any(llm.embedded for llm in settings.llms) else 8
 
 
 class BusyError(CiteproofError):

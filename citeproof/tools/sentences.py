@@ -85,6 +85,7 @@ _UNSPACED_ENDS = "。！？”’」』）"  # else "https://x.org/?q=1" is cut 
 _EDGES = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 # Scripts without spaces: each character counts as a word, or a page would be a single one.
 UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿"
+_UNSPACED = re.compile(rf"[{UNSPACED}]")
 _WITHOUT_SPACES = rf"{UNSPACED}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 """Also Thai, Lao, Burmese and Khmer, whose words have several characters."""
 _LETTER = re.compile(rf"[^\W{_WITHOUT_SPACES}]")
@@ -145,6 +146,11 @@ def leads_on(text: str) -> bool:
 def words(text: str) -> list[str]:
     """Return the words of `text` in order, with their case but without punctuation."""
     return _WORD.findall(text)
+
+
+def count_words(text: str) -> int:
+    """Return how many words stand between spaces; a letter of a script without spaces is one."""
+    return len(text.split()) + len(_UNSPACED.findall(text))
 
 
 def contains(text: str, phrase: str) -> bool:

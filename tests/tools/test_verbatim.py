@@ -55,6 +55,12 @@ def test_whole_sentences_are_found(claim: str, found: bool) -> None:
     assert is_verbatim(PREMISE, claim) is found
 
 
+def test_a_sentence_in_a_script_without_spaces_is_found() -> None:
+    premise = "据说码头长200米。码头长214米。"
+    assert is_verbatim(premise, "码头长214米。")
+    assert not is_verbatim(premise, "码头长200米。")
+
+
 def test_accents_may_be_encoded_in_two_ways() -> None:
     claim = "Łódź lies in the voivodeship of Łódź."
     decomposed = unicodedata.normalize("NFD", claim)

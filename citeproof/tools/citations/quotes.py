@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from citeproof.text import CLOSERS, PAUSES, STOPS
 from citeproof.tools.citations.marks import quotation
-from citeproof.tools.sentences import LIST_ITEM, ROW, Span, split, starts, words
+from citeproof.tools.sentences import LIST_ITEM, ROW, Span, count_words, split, starts, words
 from citeproof.types import Citation, Claim, Passage, Verdict
 
 _DRAWN = re.compile(r"[-=_~]{4,}|\S(?: {3,}|\t+ *)\S")
@@ -84,7 +84,7 @@ class Quote(NamedTuple):
     @property
     def says_something(self) -> bool:
         """Whether it is readable, longer than a heading, and does not only lead to the next."""
-        long_enough = len(self.text.split()) >= _FEWEST
+        long_enough = count_words(self.text) >= _FEWEST
         return self.is_readable and long_enough and not _ANNOUNCES.search(self.text)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from citeproof.tools.sentences import leads_on, sentences
+from citeproof.tools.sentences import count_words, leads_on, sentences
 
 _TITLE = re.compile(r"^Title: .*$", re.MULTILINE)
 _FEWEST = 4
@@ -32,7 +32,7 @@ def is_verbatim(premise: str, claim: str) -> bool:
     if quoted := _QUOTED.fullmatch(claim):
         claim = quoted[2]
     # Rejects most claims before anything is split into sentences.
-    if len(claim.split()) < _FEWEST or _bare(claim)[1:] not in "".join(premise.split()):
+    if count_words(claim) < _FEWEST or _bare(claim)[1:] not in "".join(premise.split()):
         return False
     wanted = [_bare(said) for said in sentences(claim)]
     stated = sentences(_TITLE.sub("", premise))

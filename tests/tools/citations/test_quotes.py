@@ -97,3 +97,20 @@ def test_the_sentences_with_the_words_of_a_quote_are_found(text: str, found: str
     source = passage("They say: “Ann Lee\nbuilt it, in 1871.” Zoë built it.\n2. The lamp is old.")
     quote = find_quote(text, source)
     assert (quote and source.text[quote.start : quote.end]) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "states"),
+    [
+        ("The tower burns oil.", True),
+        ("Oil burns.", False),
+        ("塔は1871年に建てられた。", True),
+        ("码头长214米。", True),
+        ("目次。", False),
+    ],
+)
+def test_a_statement_has_four_words_or_as_many_letters_of_a_script_without_spaces(
+    text: str, states: bool
+) -> None:
+    [quote] = quotes_in(passage(text))
+    assert quote.is_statement is states
