@@ -183,7 +183,7 @@ def cited_answers(rows: list[Any], count: int) -> list[tuple[Example, Result]]:
 def band(arguments: argparse.Namespace) -> None:
     """Write the scores of the cross-encoder, and of the judge for pairs that the cascade asks."""
     from citeproof.tools.entailment.judge import Judge
-    from citeproof.tools.llm.model import open_llm
+    from citeproof.tools.llm.opening import open_llm
 
     settings = Settings.load(entailment={"kind": "cross-encoder"})
     model = (

@@ -22,7 +22,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from citeproof import LLM, Settings
 from citeproof.agents.question_rewriter import QuestionRewriter
-from citeproof.tools.llm.model import open_llm
+from citeproof.tools.llm.opening import open_llm
 
 HEAD = ("kind", "first question", "follow-up", "rewritten", "complete")
 

@@ -32,7 +32,7 @@ from citeproof.settings import (
     Settings,
 )
 from citeproof.tools.entailment.opening import open_answerability
-from citeproof.tools.llm.model import no_llm
+from citeproof.tools.llm.opening import no_llm
 from citeproof.tools.retrieval import Kind
 from citeproof.types import Passage
 

@@ -44,7 +44,8 @@ from citeproof.state import Ledger, NodeCost, Update, calls_of, total_usage
 from citeproof.state.documents import as_passage
 from citeproof.text import snake_case
 from citeproof.tools.entailment.own import coerce_entailment
-from citeproof.tools.llm.model import LLM, coerce_llm
+from citeproof.tools.llm.model import LLM
+from citeproof.tools.llm.opening import coerce_llm
 from citeproof.tools.questions.sources import select_source, validate_question
 from citeproof.tools.retrieval import Retriever, coerce_retriever, retrieve_many
 from citeproof.types import Answer, Passage, Usage

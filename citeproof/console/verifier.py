@@ -13,7 +13,8 @@ from citeproof.settings import Settings
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.entailment.opening import open_entailment
 from citeproof.tools.llm.chat_models import judge_label
-from citeproof.tools.llm.model import LLM, open_llm
+from citeproof.tools.llm.model import LLM
+from citeproof.tools.llm.opening import open_llm
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from citeproof.agents.retriever import Retriever
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.parameters import Parameters
 from citeproof.state import QuestionInput, Result
-from citeproof.tools.llm.model import no_llm
+from citeproof.tools.llm.opening import no_llm
 from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["Graph", "ReadingParameters", "Step", "build_steps", "check_step", "reading_steps"]

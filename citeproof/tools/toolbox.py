@@ -29,7 +29,8 @@ from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.entailment.opening import open_answerability, open_entailment
 from citeproof.tools.entailment.own import EntailmentLike, coerce_entailment
 from citeproof.tools.llm.chat_models import judge_label
-from citeproof.tools.llm.model import LLM, coerce_llm, no_llm, open_llm
+from citeproof.tools.llm.model import LLM
+from citeproof.tools.llm.opening import coerce_llm, no_llm, open_llm
 from citeproof.tools.retrieval import Retriever, coerce_retriever
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.types import Passage

@@ -9,7 +9,7 @@ import pytest
 from citeproof import Passage
 from citeproof.agents.answerability_verifier import UNSURE, AnswerabilityVerifier
 from citeproof.testing import Choice, ListRetriever, ScriptedChatModel, TableEntailment
-from citeproof.tools.llm.model import no_llm
+from citeproof.tools.llm.opening import no_llm
 from tests.agents.states import BROKE, KEPT, LIT, A, B, C, D, state
 
 

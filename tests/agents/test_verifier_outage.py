@@ -23,7 +23,7 @@ from citeproof.evaluation.runner import run
 from citeproof.graphs.vtg import build_vtg
 from citeproof.state import Draft
 from citeproof.testing import TableEntailment
-from citeproof.tools.llm.model import no_llm
+from citeproof.tools.llm.opening import no_llm
 from citeproof.types import Verdict
 from tests.agents.one_node import asking, noted
 from tests.agents.states import BUILT, LIT, claim, reflecting, sampled, state

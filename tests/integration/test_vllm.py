@@ -11,7 +11,8 @@ from pydantic import BaseModel, Field, SecretStr
 from citeproof.prompts import Prompt
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import LLMSettings, ModelSettings
-from citeproof.tools.llm.model import LLM, open_llm
+from citeproof.tools.llm.model import LLM
+from citeproof.tools.llm.opening import open_llm
 
 URL = os.environ.get("CITEPROOF_TEST_VLLM_URL", "")
 KEY = os.environ.get("VLLM_API_KEY", "not-needed")

@@ -24,7 +24,7 @@ from citeproof.models import vllm as module
 from citeproof.models.vllm import VLLMServer, vllm_server
 from citeproof.prompts import Prompt
 from citeproof.settings import LLMSettings, ModelSettings, Settings
-from citeproof.tools.llm.model import open_llm
+from citeproof.tools.llm.opening import open_llm
 from tests.tools.openai_stub import Reply, serve
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="vLLM does not run on Windows")

@@ -31,7 +31,7 @@ from citeproof.tools.entailment.presets import PRESETS, find_preset
 from citeproof.tools.entailment.seq2seq import _answers
 from citeproof.tools.entailment.text_classifier import TextClassifier, defuse_marks
 from citeproof.tools.entailment.token_labels import TokenLabels
-from citeproof.tools.llm.model import open_llm
+from citeproof.tools.llm.opening import open_llm
 from tests.tools import tiny_verifiers as tiny
 from tests.tools.openai_stub import Reply, serve
 

@@ -1,1 +1,1 @@
-"""Asks language models: `model` is what nodes call, `chat_models` opens what it stands on."""
+"""Asks language models: `model` is what nodes call; `opening` makes it from the settings."""

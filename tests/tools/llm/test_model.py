@@ -38,7 +38,8 @@ from citeproof.runtime.events import LLMCalled, LLMWaiting
 from citeproof.runtime.meter import Meter, use_meter
 from citeproof.settings import BudgetSettings, LLMSettings, ModelSettings
 from citeproof.testing import Choice, ScriptedChatModel
-from citeproof.tools.llm.model import LLM, coerce_llm, open_llm
+from citeproof.tools.llm.model import LLM
+from citeproof.tools.llm.opening import coerce_llm, open_llm
 from citeproof.tools.llm.retries import is_transient, retry_after, scrub, translate
 from citeproof.types import Usage
 from tests.chain import chain
@@ -717,7 +718,7 @@ def test_a_proxy_that_cannot_be_used_is_named(
 def test_a_proxy_is_used_without_a_word() -> None:
     code = """
 from citeproof.settings import LLMSettings, ModelSettings
-from citeproof.tools.llm.model import open_llm
+from citeproof.tools.llm.opening import open_llm
 
 for llm in ({"base_url": "http://127.0.0.1:9/v1"}, {"base_url": "http://192.0.2.1/v1"}, {}):
     open_llm(LLMSettings(model="openai:m", **llm), ModelSettings())
