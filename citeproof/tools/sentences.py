@@ -149,7 +149,7 @@ def words(text: str) -> list[str]:
 
 
 def count_words(text: str) -> int:
-    """Return how many words stand between spaces; a letter of a script without spaces is one."""
+    """Return how many words stand between spaces, plus the letters of scripts without spaces."""
     return len(text.split()) + len(_UNSPACED.findall(text))
 
 
