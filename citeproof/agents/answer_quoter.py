@@ -94,7 +94,9 @@ class AnswerQuoter(Node):
         """The list that answers, with its introduction first.
 
         A list whose heading or introduction has no word of the question must surely answer, as must
-        bullets without an introduction, which are often facts of many kinds.
+        bullets without an introduction, which are often facts of many kinds. So one of them that
+        answers alone is the answer, and two must answer for the list to be one. Steps stay together
+        even if one of them seems to answer.
         """
         if not self.quote_lists or len(question_parts(question)) > 1:
             return ()
@@ -116,7 +118,14 @@ class AnswerQuoter(Node):
         ]
         if not answering:
             return ()
-        *_, number, best = max(answering, key=lambda one: one[:2])
+        is_introduced, _, number, best = max(answering, key=lambda one: one[:2])
+        if not (is_introduced and best.is_numbered):
+            items = [item.premise for item in best.headed_items]
+            [alone] = await score_answers(answerability, [question], items)
+            if sum(score >= limit for score in alone) == 1 and max(alone) >= self.quote_above:
+                return await self._quote_sentence(answerability, question, memory)
+            if not is_introduced and sum(score >= limit for score in alone) < 2:
+                return ()
         return [(number, quote) for quote in best.quotes]
 
     async def _quote_sentence(

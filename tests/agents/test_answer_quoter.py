@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -25,8 +26,9 @@ def asked(question: str = "What can I do on my turn?", **more: Any) -> Any:
     return state(**{**given, **more})
 
 
-def answers(score: float = 0.9, text: str = "Sail") -> TableEntailment:
-    return TableEntailment(lambda premise, _: score if text in premise else 0.1)
+def answers(score: float = 0.9, text: str = "Sail|Rest") -> TableEntailment:
+    """What contains one of the texts answers."""
+    return TableEntailment(lambda premise, _: score if re.search(text, premise) else 0.1)
 
 
 def claim(text: str, sentence: str, number: int, passage: str) -> Claim:
@@ -49,7 +51,7 @@ async def test_the_list_that_answers_is_the_answer() -> None:
 
 
 async def test_a_list_without_an_introduction_begins_with_its_items() -> None:
-    quoter, given = AnswerQuoter(answers(text="Shuffle")), asked("How do I set up the game?")
+    quoter, given = AnswerQuoter(answers(text="Shuffle|Deal")), asked("How do I set up the game?")
     assert await texts(quoter, given) == ["Shuffle the cards.", "Deal four to each."]
 
 
@@ -92,6 +94,41 @@ async def test_a_list_not_named_in_the_question_and_bullets_alone_must_surely_an
     passages = [SETUP, TURN.model_copy(update={"title": title, "text": text})]
     given = asked(passages=passages)
     assert bool(await AnswerQuoter(answers(score))(given)) is quoted
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "score", "quoted"),
+    [
+        ("Rules", "- Sail: play a card.\n- Rest: draw.", 0.9, ["Sail: play a card."]),
+        (
+            "Rules – Your turn",
+            "Do two of these:\n- Sail: play a card.\n- Rest.",
+            0.9,
+            ["Sail: play a card."],
+        ),
+        ("Rules", "1. Sail: play a card.\n2. Rest.", 0.9, ["Sail: play a card."]),
+        (
+            "Rules – Your turn",
+            "1. Sail: play a card.\n2. Rest.",
+            0.9,
+            ["Sail: play a card.", "Rest."],
+        ),
+        (
+            "Rules – Your turn",
+            "Do these:\n- Sail: play.\n- Rest.",
+            0.8,
+            ["Do these:", "Sail: play.", "Rest."],
+        ),
+        ("Rules", "- Sail: play a card.\n- Rest.", 0.8, []),
+    ],
+    ids=["bullets", "introduced", "numbered", "steps", "introduced, unsure", "unsure"],
+)
+async def test_a_single_item_that_answers_is_quoted_alone_except_from_steps(
+    title: str, text: str, score: float, quoted: list[str]
+) -> None:
+    passages = [Passage(id="turn", title=title, text=text)]
+    given = asked(passages=passages, long_term=["turn"])
+    assert await texts(AnswerQuoter(answers(score, "Sail")), given) == quoted
 
 
 BEGINNING = Passage(

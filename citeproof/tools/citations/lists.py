@@ -39,6 +39,12 @@ class ItemList(NamedTuple):
         return ((self.lead,) if self.lead else ()) + self.items
 
     @property
+    def headed_items(self) -> tuple[Quote, ...]:
+        """The items under the heading above the list, as a model reads each alone."""
+        heading = self.heading.text if self.heading else ""
+        return tuple(item._replace(heading=heading) for item in self.items)
+
+    @property
     def is_numbered(self) -> bool:
         """Whether the items have numbers or letters."""
         text, start = self.passage.text, self.items[0].start

@@ -28,9 +28,12 @@ _ASKS_WHY = re.compile(
 _ASKS_TO_COMPARE = re.compile(r"\bdifferences? between\b|\bdiffers?\b|\bcompare\b", re.IGNORECASE)
 _ASKS_LIST = re.compile(r"\s*what are the ([^?.,:]{3,80}?)\s*\?\s*$", re.IGNORECASE)
 """A question to which a small model replies that there are such things."""
-_NO_PLURAL = r"(?:is|was|has|does|this|its|as|us)\b"
+_NO_PLURAL = (
+    r"(?:is|was|has|does|this|its|as|us|happens|means|makes|causes|comes|goes|takes|gives|keeps)\b"
+)
+_NAMES_ONE = r"[^?]*\b(?:called|named|known as|worth)\b"
 _ASKS_SEVERAL = re.compile(
-    rf"\s*(?:what (?:are|were)\b|(?:list|name|enumerate) (?!of\b)"
+    rf"\s*(?!{_NAMES_ONE})(?:what (?:are|were)\b|(?:list|name|enumerate) (?!of\b)"
     rf"|(?:what|which) (?:(?!{_NO_PLURAL})[\w-]+ ){{0,3}}?"
     rf"(?!{_NO_PLURAL})(?:[\w-]+[^\W_sui]s|people)\b"
     r"|what (?:can|could|may|must|should|do) (?:I|we|you|one|\w+s)\b"
@@ -73,6 +76,8 @@ def asks_for_several(question: str) -> bool:
     >>> asks_for_several("How do I reset it?"), asks_for_several("Which folders are saved?")
     (True, True)
     >>> asks_for_several("Who wrote it?"), asks_for_several("What is the price?")
+    (False, False)
+    >>> asks_for_several("What happens on days off?"), asks_for_several("What are oars called?")
     (False, False)
     """
     asked = strip_preamble(question)

@@ -1,0 +1,36 @@
+"""Tags of site generators leave no trace in Markdown but their titles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from citeproof.tools.documents.markdown import read_markdown
+
+
+def read(text: str) -> str:
+    document = read_markdown(text.encode(), Path("page.md"))
+    return "\n".join(part.text[part.start : part.end] for part in document.parts)
+
+
+@pytest.mark.parametrize(
+    ("tagged", "said"),
+    [
+        ('{% hint style="info" %}\nSave it first.\n{% endhint %}', ["Save it first."]),
+        ('- One\n- Two\n  {% endhint %}\n\n{% page-ref page="a.md" %}', ["- One", "- Two"]),
+        ('{% tabs %}\n{% tab title="Linux" %}\nRun it.\n{% endtab %}', ["Linux", "Run it."]),
+        ('{{< tab header="Bash" >}}\nRun it.\n{{< /tab >}}', ["Bash", "Run it."]),
+        ("{{% notice tip %}}\nRun it.\n{{% /notice %}}", ["Run it."]),
+        ("Write {% if %} here, and {{ name }}.", ["Write {% if %} here, and {{ name }}."]),
+        ("```\n{% if a %}\n```", ["```", "{% if a %}", "```"]),
+        ("{{ 7 * 6 }}", ["{{ 7 * 6 }}"]),
+    ],
+)
+def test_lines_of_tags_are_left_out(tagged: str, said: list[str]) -> None:
+    assert read(f"# Page\n\n{tagged}\n").removeprefix("# Page").split() == " ".join(said).split()
+
+
+def test_jekylls_highlight_is_code() -> None:
+    text = "# Page\n\n{% highlight python %}\n# not a heading\n{% endhighlight %}\n"
+    assert "```python\n# not a heading\n```" in read(text)
