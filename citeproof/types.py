@@ -79,7 +79,8 @@ class Passage(_Value):
     page: int | None = None
     """Page of the source, from 1; None if the source has no pages."""
     location: str = ""
-    """Location of the text in a source without pages, as in `slide 4`."""
+    """Location of the text in a source without pages, as in `slide 4`, and in a list that is too
+    long for a passage, as in `items 4-6 of 9`."""
     boxes: tuple[Box, ...] = ()
     """The lines of `text` on their page, with a box for each sentence's part of a line; empty if
     the source has no positions."""

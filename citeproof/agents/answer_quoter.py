@@ -12,7 +12,7 @@ from citeproof.runtime.events import ClaimAccepted, ClaimDrafted, ClaimVerified,
 from citeproof.runtime.meter import note
 from citeproof.state import Update, WritingState, memory_passages
 from citeproof.tools.citations.answer_text import AnyForm
-from citeproof.tools.citations.lists import ItemList, lists_in
+from citeproof.tools.citations.lists import ItemList, whole_lists
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import Quote, quotes_in
 from citeproof.tools.entailment import Entailment, halfway
@@ -101,24 +101,23 @@ class AnswerQuoter(Node):
         if not self.quote_lists or len(question_parts(question)) > 1:
             return ()
         lists = [
-            (number, one)
-            for number, passage in memory.items()
-            for one in lists_in(passage)
+            one
+            for one in whole_lists(memory.values())
             if len(one.items) <= _MOST and all(quote.is_readable for quote in one.quotes)
         ]
         if not lists:
             return ()
-        [scores] = await score_answers(answerability, [question], [one.premise for _, one in lists])
+        [scores] = await score_answers(answerability, [question], [one.premise for one in lists])
         limit = answerability.threshold
         answering = [
-            (is_introduced, score, number, one)
-            for (number, one), score in zip(lists, scores, strict=True)
+            (is_introduced, score, one)
+            for one, score in zip(lists, scores, strict=True)
             if score
             >= (limit if (is_introduced := _is_introduced(one, question)) else halfway(limit))
         ]
         if not answering:
             return ()
-        is_introduced, _, number, best = max(answering, key=lambda one: one[:2])
+        is_introduced, _, best = max(answering, key=lambda one: one[:2])
         if not (is_introduced and best.is_numbered):
             items = [item.premise for item in best.headed_items]
             [alone] = await score_answers(answerability, [question], items)
@@ -126,7 +125,8 @@ class AnswerQuoter(Node):
                 return await self._quote_sentence(answerability, question, memory)
             if not is_introduced and sum(score >= limit for score in alone) < 2:
                 return ()
-        return [(number, quote) for quote in best.quotes]
+        numbers = {passage.id: number for number, passage in memory.items()}
+        return [(numbers[quote.passage.id], quote) for quote in best.quotes]
 
     async def _quote_sentence(
         self, answerability: Entailment, question: str, memory: Mapping[int, Passage]

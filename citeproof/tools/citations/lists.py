@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from citeproof.text import CLOSERS, PAUSES, STOPS
@@ -17,6 +17,10 @@ _ENDS = re.compile(rf"[{STOPS}{PAUSES}][{CLOSERS}]*\Z")
 _INTRODUCES = re.compile(r"[:：]\s*\Z|\b(?:these|following|below|steps)\b", re.IGNORECASE)
 _FEWEST = 2
 """Fewest items of a list."""
+_PART = re.compile(r"\bitems? (\d+)(?:-(\d+))? of (\d+)")
+"""Names a part of a list in the location of a passage (`tools/documents/list_cutting.py`)."""
+_GAP = 40
+"""Most characters between the parts of a list: blank lines and the indent of an item."""
 _LONGEST_LEAD = 300
 """Maximum length of the text that introduces a list, in characters."""
 
@@ -52,7 +56,7 @@ class ItemList(NamedTuple):
 
     @property
     def passage(self) -> Passage:
-        """The passage that contains the list."""
+        """The passage that contains the list, or its beginning."""
         return self.items[0].passage
 
     @property
@@ -66,15 +70,56 @@ class ItemList(NamedTuple):
         """The whole list as a model reads it, after title and heading."""
         text, first = self.passage.text, self.quotes[0]
         begin = first.start if self.lead else text.rfind("\n", 0, first.start) + 1
-        said = text[begin : self.items[-1].end]
+        ends = {item.passage.id: item.passage.text[: item.end] for item in self.items}
+        head, *later = ends.values()
+        said = "\n".join((head[begin:], *later))
         if self.heading:
             gap = text[self.heading.end : begin]
             said = self.heading.text + ("\n" if gap.strip() else gap) + said
         return self.passage.model_copy(update={"text": said}).premise
 
 
-def lists_in(passage: Passage) -> Iterator[ItemList]:
-    """Yield the lists of a passage, in order.
+def whole_lists(passages: Iterable[Passage]) -> Iterator[ItemList]:
+    """Yield the lists of passages; one that was cut only if all its passages are there."""
+    begun: ItemList | None = None
+    following = ("", 0, 0)
+    """Source, and number and count of the items, of the part that must follow."""
+    end = 0
+    for passage in sorted(passages, key=lambda one: (one.source, one.start)):
+        parts = list(_parts(passage))
+        lists = list(lists_in(passage, fewest=1 if parts else _FEWEST))
+        for first, last, count in parts:
+            if not lists:
+                break
+            own = lists.pop(0 if first > 1 else -1)
+            follows = following == (passage.source, first, count) and _begins(own)
+            if first == 1:
+                begun = own
+            elif begun and follows and 0 <= passage.start - end <= _GAP:
+                begun = begun._replace(items=(*begun.items, *own.items))
+            else:
+                begun = None
+            following, end = (passage.source, last + 1, count), passage.end
+            if begun and last == count:
+                yield begun
+                begun = None
+        yield from (one for one in lists if len(one.items) >= _FEWEST)
+
+
+def _parts(passage: Passage) -> Iterator[tuple[int, int, int]]:
+    """Yield the parts of long lists in a passage: their first item, the last one, and the count."""
+    for first, last, count in _PART.findall(passage.location):
+        yield int(first), int(last or first), int(count)
+
+
+def _begins(one: ItemList) -> bool:
+    """Whether a list begins its passage."""
+    text = one.passage.text
+    return not text[: text.rfind("\n", 0, one.items[0].start) + 1].strip()
+
+
+def lists_in(passage: Passage, *, fewest: int = _FEWEST) -> Iterator[ItemList]:
+    """Yield the lists of a passage that have so many items, in order.
 
     Lines that are indented more than an item belong to it, as does the rest of a wrapped line,
     unless it begins with a capital.
@@ -92,18 +137,18 @@ def lists_in(passage: Passage) -> Iterator[ItemList]:
             items[-1] = items[-1]._replace(end=stop)
         else:
             if not item or depth < indent:
-                yield from _whole(items, before)
+                yield from _whole(items, before, fewest)
                 items = []
             if item and not items:
                 indent, before = depth, start
             if item:
                 items.append(Quote(passage, start + item.end(), stop))
         is_cut = not _ENDS.search(said)
-    yield from _whole(items, before)
+    yield from _whole(items, before, fewest)
 
 
-def _whole(items: list[Quote], before: int) -> Iterator[ItemList]:
-    if len(items) >= _FEWEST:
+def _whole(items: list[Quote], before: int, fewest: int) -> Iterator[ItemList]:
+    if len(items) >= fewest:
         yield ItemList(*_above(items[0].passage, before), tuple(items))
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
 from citeproof.tools.documents.base import Document, Part, short_name
-from citeproof.tools.sentences import LIST_ITEM, Span, split, starts, words
+from citeproof.tools.documents.list_cutting import LongList, join_lists, name_parts
+from citeproof.tools.sentences import Span, split, starts, words
 from citeproof.types import Box, Passage
 
 KEPT_WHOLE = 4
@@ -88,9 +89,10 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
         spans = [Span(left, left + len(text[left:end].rstrip()))]
     else:
         spans = list(_spans(text, start, end, kept, most))
+    lists: Sequence[LongList] = ()
     if not first.id:  # an object's pieces must stay as they are: ids refer to them
         spans = list(_leaning_together(text, spans, most // 2))
-        spans = list(_lists_together(text, spans, most))
+        spans, lists = join_lists(text, spans, most)
     counts = [len(words(text[span.start : span.end])) for span in spans]
     for number, (left, right) in enumerate(_even(counts, most), start=1):
         begin, stop = spans[left].start, spans[right - 1].end
@@ -105,7 +107,7 @@ def _passages(document: Document, group: list[Part], most: int) -> Iterator[Pass
             title=_without(title, said) if is_headed else title,
             source=source,
             page=first.page,
-            location=where,
+            location=", ".join(filter(None, (where, name_parts(lists, begin, stop)))),
             boxes=tuple(boxes_within(boxes, begin, stop)),
             start=begin,
             end=stop,
@@ -153,42 +155,6 @@ def _leans(text: str, held: Span, span: Span, most: int) -> bool:
     if "\n" in text[held.end : span.start] or not _LEANING.match(text, span.start, span.end):
         return False
     return len(words(text[held.start : span.end])) <= most
-
-
-def _lists_together(text: str, spans: Sequence[Span], most: int) -> Iterator[Span]:
-    """Join the items of a list with each other and with the line before them that ends in a colon.
-
-    Half a list looks like the whole, and says nothing without its introduction. Of a list that is
-    much longer than a passage, only the first item stays with the introduction.
-    """
-    place = 0
-    while place < len(spans):
-        start = spans[place].start
-        first = place + text.endswith(":", start, spans[place].end)
-        end = max(_list_end(text, spans, first), place + 1)
-        is_long = len(words(text[start : spans[end - 1].end])) > 1.5 * most
-        last = min(first + 1, end) if is_long else end
-        yield Span(start, spans[last - 1].end)
-        yield from spans[last:end]
-        place = end
-
-
-def _list_end(text: str, spans: Sequence[Span], first: int) -> int:
-    """Return the number of the span after the list that begins with span `first`.
-
-    Sentences on the line of an item, and lines that are indented more than the first one, belong to
-    the list.
-    """
-    indent = 0
-    for end in range(first, len(spans)):
-        above = text[spans[end - 1].end if end else 0 : spans[end].start]
-        own = len(above) - above.rfind("\n") - 1
-        begins = not end or "\n" in above
-        if begins and LIST_ITEM.match(text, spans[end].start):
-            indent = indent if end > first else own
-        elif end == first or (begins and own <= indent):
-            return end
-    return len(spans)
 
 
 def _without(title: str, said: str) -> str:
