@@ -31,7 +31,7 @@ _ASKS_LIST = re.compile(r"\s*what are the ([^?.,:]{3,80}?)\s*\?\s*$", re.IGNOREC
 _NO_PLURAL = (
     r"(?:is|was|has|does|this|its|as|us|happens|means|makes|causes|comes|goes|takes|gives|keeps)\b"
 )
-_NAMES_ONE = r"[^?]*\b(?:called|named|known as|worth)\b"
+_NAMES_ONE = r"what (?:are|were) [^?]*\b(?:called|named|known as|worth)\b(?! by\b)"
 _ASKS_SEVERAL = re.compile(
     rf"\s*(?!{_NAMES_ONE})(?:what (?:are|were)\b|(?:list|name|enumerate) (?!of\b)"
     rf"|(?:what|which) (?:(?!{_NO_PLURAL})[\w-]+ ){{0,3}}?"
@@ -79,6 +79,8 @@ def asks_for_several(question: str) -> bool:
     (False, False)
     >>> asks_for_several("What happens on days off?"), asks_for_several("What are oars called?")
     (False, False)
+    >>> asks_for_several("Which functions are called at the start?")
+    True
     """
     asked = strip_preamble(question)
     return bool(_ASKS_HOW.match(asked) or _ASKS_SEVERAL.match(asked))
