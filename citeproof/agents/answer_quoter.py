@@ -70,14 +70,15 @@ class AnswerQuoter(Node):
         question, memory = state["question"], memory_passages(state)
         if self.answerability is None:
             return {}
-        quote = self._quote_sentence
-        if not self.after_writing:
-            if asks_why(question) or asks_to_compare(question):
-                return {}
-            if asks_for_several(question):
-                quote = self._quote_list
+        before = not self.after_writing
+        if before and (asks_why(question) or asks_to_compare(question)):
+            return {}
         try:
-            quoted = await quote(self.answerability, question, memory)
+            if before and asks_for_several(question):
+                found = dict(enumerate(state["passages"], start=1))
+                quoted = await self._quote_list(self.answerability, question, memory, found)
+            else:
+                quoted = await self._quote_sentence(self.answerability, question, memory)
         except VerifierOutageError as error:
             note(f"no answer was quoted: {error}")
             return {}
@@ -89,10 +90,15 @@ class AnswerQuoter(Node):
         return {"claims": claims} if claims else {}
 
     async def _quote_list(
-        self, answerability: Entailment, question: str, memory: Mapping[int, Passage]
+        self,
+        answerability: Entailment,
+        question: str,
+        memory: Mapping[int, Passage],
+        found: Mapping[int, Passage],
     ) -> Sequence[tuple[int, Quote]]:
         """The list that answers, with its introduction first.
 
+        It is in the memory, but the rest of a list that was cut may be among all that was found.
         A list whose heading or introduction has no word of the question must surely answer, as must
         bullets without an introduction, which are often facts of many kinds. So one of them that
         answers alone is the answer, and two must answer for the list to be one. Steps stay together
@@ -102,8 +108,9 @@ class AnswerQuoter(Node):
             return ()
         lists = [
             one
-            for one in whole_lists(memory.values())
+            for one in whole_lists(found.values())
             if len(one.items) <= _MOST and all(quote.is_readable for quote in one.quotes)
+            if any(quote.passage in memory.values() for quote in one.quotes)
         ]
         if not lists:
             return ()
@@ -125,7 +132,7 @@ class AnswerQuoter(Node):
                 return await self._quote_sentence(answerability, question, memory)
             if not is_introduced and sum(score >= limit for score in alone) < 2:
                 return ()
-        numbers = {passage.id: number for number, passage in memory.items()}
+        numbers = {passage.id: number for number, passage in found.items()}
         return [(numbers[quote.passage.id], quote) for quote in best.quotes]
 
     async def _quote_sentence(

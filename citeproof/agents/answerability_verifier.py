@@ -12,6 +12,7 @@ from citeproof.prompts import fill
 from citeproof.runtime.events import PassagesRetrieved, emit
 from citeproof.runtime.meter import note
 from citeproof.state import MemoryState, SourceState, Update, append_new, memory_passages
+from citeproof.tools.citations.lists import other_parts
 from citeproof.tools.citations.marks import strip_marks
 from citeproof.tools.entailment import Entailment, halfway
 from citeproof.tools.entailment.base import blend_odds
@@ -83,6 +84,8 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
     async def __call__(self, state: AnswerabilityState) -> Update:
         """Choose the memory from the candidates, and decide whether it may answer the question.
 
+        The rest of a list in the memory is kept beside it, for a quote of the whole list.
+
         `doubt` says so if that is not sure.
 
         The memory answers if one of its old passages answers the question or a part of it, or if
@@ -128,12 +131,13 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
                 look = second
             best = append_new(again, best)
         best = best[: len(memory)]
-        if fresh := tuple(passage for passage in best if passage not in memory):
+        kept = [*best, *other_parts(best, read)]
+        if fresh := tuple(passage for passage in kept if passage not in memory):
             emit(PassagesRetrieved(passages=fresh))
         return {
             "answerable": look.answers,
             "doubt": look.doubt,
-            "passages": append_new(best, list(state["passages"])),
+            "passages": append_new(kept, list(state["passages"])),
             "long_term": [passage.id for passage in best],
         }
 

@@ -137,11 +137,15 @@ async def test_a_list_of_two_passages_is_quoted_from_both() -> None:
         Passage(id="b", title="T", text=second, location="item 3 of 3", start=30, end=43),
         Passage(id="a", title="T", text=first, location="items 1-2 of 3", start=0, end=29),
     ]
-    given = asked(passages=passages, long_term=["b", "a"])
-    update = await AnswerQuoter(answers())(given)
-    cited = [(one.text, one.citations[0].number) for one in update["claims"]]
-    assert cited == [("Do all:", 2), ("Sail: play.", 2), ("Rest.", 2), ("Sail: draw.", 1)]
-    assert await AnswerQuoter(answers())(asked(passages=passages[1:], long_term=["a"])) == {}
+    for memory in (["b", "a"], ["a"], ["b"]):
+        update = await AnswerQuoter(answers())(asked(passages=passages, long_term=memory))
+        cited = [(one.text, one.citations[0].number) for one in update["claims"]]
+        assert cited == [("Do all:", 2), ("Sail: play.", 2), ("Rest.", 2), ("Sail: draw.", 1)]
+    for given in (
+        asked(passages=passages[1:], long_term=["a"]),
+        asked(passages=[*passages, SETUP], long_term=["setup"]),
+    ):
+        assert await AnswerQuoter(answers())(given) == {}
 
 
 BEGINNING = Passage(

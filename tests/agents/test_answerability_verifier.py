@@ -102,6 +102,21 @@ async def test_each_part_of_a_question_brings_its_passage_into_the_memory() -> N
     assert set(update["long_term"]) == {"a", "b", "d"}
 
 
+async def test_the_rest_of_a_list_is_kept_beside_the_memory() -> None:
+    first, rest, other = (
+        Passage(id=place, title=place, text=f"- {place}", source=source, location=place)
+        for place, source in [
+            ("items 1-4 of 9", "x"),
+            ("items 5-9 of 9", "x"),
+            ("item 1 of 9", "y"),
+        ]
+    )
+    found = [A, other, rest, first]
+    update = await node({"items 1-4": 0.9}, found)(state(passages=[A], long_term=["a"]))
+    assert update["long_term"] == [first.id]
+    assert update["passages"] == [first, rest, A]
+
+
 @pytest.mark.parametrize(
     ("score", "yes", "calls", "answerable", "doubt"),
     [

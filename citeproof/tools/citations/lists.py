@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from citeproof.text import CLOSERS, PAUSES, STOPS
@@ -104,6 +104,16 @@ def whole_lists(passages: Iterable[Passage]) -> Iterator[ItemList]:
                 yield begun
                 begun = None
         yield from (one for one in lists if len(one.items) >= _FEWEST)
+
+
+def other_parts(chosen: Sequence[Passage], found: Iterable[Passage]) -> list[Passage]:
+    """Return the found passages with the rest of lists of which a part was chosen."""
+    wanted = {(one.source, count) for one in chosen for *_, count in _parts(one)}
+    return [
+        one
+        for one in found
+        if one not in chosen and any((one.source, count) in wanted for *_, count in _parts(one))
+    ]
 
 
 def _parts(passage: Passage) -> Iterator[tuple[int, int, int]]:
