@@ -12,8 +12,11 @@ from citeproof.tools.citations.marks import quotation
 from citeproof.tools.sentences import LIST_ITEM, ROW, Span, count_words, split, starts, words
 from citeproof.types import Citation, Claim, Passage, Verdict
 
-_DRAWN = re.compile(r"[-=_~]{4,}|\S(?: {3,}|\t+ *)\S")
-"""Matches a table or picture drawn with characters, which a line of an answer cannot show."""
+_DRAWN = re.compile(r"[-=~]{4,}|(?<![_\"'`“])_{4,}|\S(?: {3,}|\t+ *)\S")
+"""Matches a table or picture drawn with characters, which a line of an answer cannot show.
+
+A blank after a quotation mark is to be filled in: "____ is down".
+"""
 _LONGEST = 600
 """Maximum length of a quote in an answer, in characters."""
 _MOST_CONTEXT = 2

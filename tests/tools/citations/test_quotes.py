@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citeproof.testing import passage
-from citeproof.tools.citations.quotes import depends_on_context, find_quote, quotes_in
+from citeproof.tools.citations.quotes import Quote, depends_on_context, find_quote, quotes_in
 
 
 @pytest.mark.parametrize(
@@ -114,3 +114,19 @@ def test_a_statement_has_four_words_or_as_many_letters_of_a_script_without_space
 ) -> None:
     [quote] = quotes_in(passage(text))
     assert quote.is_statement is states
+
+
+@pytest.mark.parametrize(
+    ("text", "readable"),
+    [
+        ('Say "______ is down" in the channel.', True),
+        ("Name ____ and date.", False),
+        ("North  South", True),
+        ("North   South", False),
+        ("North\tSouth", False),
+        ("+----+", False),
+        ("far " * 151, False),
+    ],
+)
+def test_what_is_drawn_or_very_long_is_not_readable(text: str, readable: bool) -> None:
+    assert Quote(passage(text), 0, len(text)).is_readable is readable
