@@ -25,6 +25,16 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
 _BREAKS = re.compile(r"\s+")
+_ENDED = re.compile(rf"[{STOPS}][{CLOSERS}]*\s*\Z")
+
+
+def ends_sentence(text: str) -> bool:
+    """Whether a text ends with a stop, unlike an item of a list or the line that introduces it.
+
+    >>> ends_sentence('It said: "Stop!"'), ends_sentence("Press the bell"), ends_sentence("Do two:")
+    (True, False, False)
+    """
+    return _ENDED.search(text) is not None
 
 
 def plain(text: str, *, lines: bool = False) -> str:

@@ -18,7 +18,7 @@ from citeproof.state import Update, WritingState, memory_passages
 from citeproof.text import count
 from citeproof.tools.citations.answer_message import answer_message
 from citeproof.tools.citations.answer_text import AnyForm, written_out
-from citeproof.tools.citations.marks import CONTRADICTED, FLAG, marks
+from citeproof.tools.citations.marks import CONTRADICTED, FLAG, join_claims, marks
 from citeproof.tools.entailment import Entailment
 from citeproof.tools.questions.answering import UNCHECKED, find_answered, quote_nearest
 from citeproof.tools.questions.parts import question_parts
@@ -191,7 +191,7 @@ class AnswerComposer(Node):
         if self.form != "prose" or self.unverified != "flag":
             return written_out(claims, self.form)
         flags = {"unsupported": f" {FLAG}", "contradicted": f" {CONTRADICTED}"}
-        return " ".join(f"{marks(claim)}{flags.get(claim.verdict.status, '')}" for claim in claims)
+        return join_claims(claims, lambda one: f"{marks(one)}{flags.get(one.verdict.status, '')}")
 
     def _status(
         self, state: EndState, claims: list[Claim], dropped: list[str]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any
 
-from citeproof.text import count, find, is_web, plain, seconds
+from citeproof.text import count, ends_sentence, find, is_web, plain, seconds
 from citeproof.types import shown_score
 
 __all__ = ["FILTERS", "TESTS"]
@@ -37,6 +37,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "words": lambda name: name.replace("_", " "),
 }
 TESTS: dict[str, Callable[..., bool]] = {
+    "ended": ends_sentence,
     "served": lambda address: address.startswith("/api/documents/"),
     "web": is_web,
 }

@@ -29,7 +29,7 @@ from citeproof.server.public import base_of, with_links
 from citeproof.server.sse import EventStream, frame
 from citeproof.text import whole
 from citeproof.tools.checking.check import check
-from citeproof.tools.citations.marks import marks, strip_flags
+from citeproof.tools.citations.marks import join_claims, strip_flags
 from citeproof.types import Answer, CheckReport, Citation, Claim, Usage
 
 _KINDS: dict[str, type[BaseMessage]] = {
@@ -204,7 +204,7 @@ async def _pieces(asking: Asking, question: Question, base: str) -> AsyncIterato
                 continue
             claims.append(_renumber(moment.event.claim, numbers))
             if all(claim.verdict.status == "supported" for claim in claims):
-                said = strip_flags(" ".join(map(marks, claims)))
+                said = strip_flags(join_claims(claims))
                 yield {"content": said[len(sent) :]}, Usage()
                 sent = said
     assert answer is not None, "a run ends with its answer"

@@ -111,6 +111,12 @@ def test_every_citation_leads_to_its_source_and_has_a_card() -> None:
     assert (link["href"], link["rel"]) == (LENS.source, "noopener noreferrer")
 
 
+def test_an_item_of_a_list_ends_its_line() -> None:
+    said = [CLAIMS[0].model_copy(update={"text": text}) for text in ("Sail", "Rest.", "Done.")]
+    page = render_page(ANSWER.model_copy(update={"claims": tuple(said)}))
+    assert len(re.findall(r"<br>", page)) == 1
+
+
 def test_a_card_highlights_the_sentence_that_the_claim_rests_on() -> None:
     page = render_page(ANSWER)
     [card] = re.findall(r'<template id="card-2-2">(.*?)</template>', page, re.DOTALL)

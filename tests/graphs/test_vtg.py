@@ -307,7 +307,7 @@ STEPS = Passage(id="s", title="Steps", text="To light it:\n1. Open the lid.\n2. 
     ("question", "word", "text"),
     [
         ("Who made the tower?", "built", "Ann Lee built the tower [1]."),
-        ("How do I light it?", "match", "To light it [1]: Open the lid [1]. Strike a match [1]."),
+        ("How do I light it?", "match", "To light it [1]:\nOpen the lid [1]. Strike a match [1]."),
     ],
 )
 def test_the_sentence_or_list_that_surely_answers_is_quoted_and_nothing_is_written(

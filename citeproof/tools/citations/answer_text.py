@@ -10,7 +10,7 @@ from citeproof.runtime.events import ClaimDelta, emit
 from citeproof.tools.citations.cited_json import answer_schema, is_answer_json, read_answer_json
 from citeproof.tools.citations.marked_list import read_marked_list, read_marked_name
 from citeproof.tools.citations.marked_text import MarkedSentence, read_reply
-from citeproof.tools.citations.marks import cite, marks
+from citeproof.tools.citations.marks import cite, join_claims
 from citeproof.tools.llm.model import LLM
 from citeproof.types import Claim, Passage, Verdict
 
@@ -98,7 +98,7 @@ def marked_claim(text: str, numbers: list[int], passages: Mapping[int, Passage])
 def written_out(claims: Sequence[Claim], form: AnyForm) -> str:
     """Write out the claims with their marks: sentences, or names separated by commas."""
     if form == "prose":
-        return " ".join(map(marks, claims))
+        return join_claims(claims)
     # Names without marks go last: before a marked name they would be read as its beginning.
     ordered = sorted(claims, key=lambda claim: not claim.citations)
     names = ((claim.text, "".join(f"[{c.number}]" for c in claim.citations)) for claim in ordered)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict
 
-from citeproof.text import CLOSERS, STOPS
+from citeproof.text import CLOSERS, STOPS, ends_sentence
 from citeproof.tools.citations.marked_text import MARK, separate_marks
 from citeproof.tools.documents.passages import boxes_within
 from citeproof.tools.sentences import MARKS, UNSPACED, sentences, split, stems
@@ -66,6 +66,12 @@ def marks(claim: Claim) -> str:
             body, end = body[: match.start()], match[1]
         marked, done = f"{marked}{body} {text}{end}", span.end
     return marked
+
+
+def join_claims(claims: Sequence[Claim], say: Callable[[Claim], str] = marks) -> str:
+    """Join claims with their marks. A line ends after one without a stop, such as a list's item."""
+    ends = [" " if ends_sentence(claim.text) else "\n" for claim in claims]
+    return "".join(f"{say(one)}{end}" for one, end in zip(claims, ends, strict=True)).rstrip()
 
 
 def cite(passages: Mapping[int, Passage], claim: str) -> tuple[Citation, ...]:

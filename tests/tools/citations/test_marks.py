@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from citeproof.testing import passage as made
-from citeproof.tools.citations.marks import adds_nothing, cite, marks, supporting_sentence
+from citeproof.tools.citations.marks import (
+    adds_nothing,
+    cite,
+    join_claims,
+    marks,
+    supporting_sentence,
+)
 from citeproof.tools.citations.quotes import find_quote
 from citeproof.types import Box, Citation, Claim, Passage, Verdict
 
@@ -49,6 +55,16 @@ def test_the_reference_marks_of_a_quote_are_not_shown(text: str, shown: str) -> 
     claim = quote.claim(1, Verdict(status="supported"))
     assert marks(claim) == shown
     assert find_quote(claim.text, source) == quote
+
+
+def test_a_line_ends_after_what_has_no_stop() -> None:
+    texts = ["It is old.", "Do both:", "Sail", "Rest", 'She said: "Stop!"', "It ends."]
+    verdict = Verdict(status="supported")
+    claims = [Claim(text=text, citations=(), verdict=verdict) for text in texts]
+    said = 'It is old. Do both:\nSail\nRest\nShe said: "Stop!" It ends.'
+    assert join_claims(claims) == said
+    assert join_claims(claims[:1], lambda one: f"{one.text} [flag]") == "It is old. [flag]"
+    assert join_claims([]) == ""
 
 
 @pytest.mark.parametrize(
