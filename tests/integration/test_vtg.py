@@ -53,7 +53,8 @@ def test_the_demo_question_is_answered_with_proved_citations(tools: Toolbox) -> 
     # Not both parts: on some processors a model of this size stops after the first.
     assert told
     assert all(part in premise(answer.passages) for part in told)
-    assert answer.usage.cached_tokens > 0.6 * answer.usage.prompt_tokens
+    # All prompts but the first begin with passages that the server has read; there are three or more.
+    assert answer.usage.cached_tokens > 0.5 * answer.usage.prompt_tokens
 
 
 def test_a_sentence_that_surely_answers_is_quoted_without_a_call(tools: Toolbox) -> None:
