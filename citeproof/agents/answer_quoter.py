@@ -70,11 +70,11 @@ class AnswerQuoter(Node):
         question, memory = state["question"], memory_passages(state)
         if self.answerability is None:
             return {}
-        before = not self.after_writing
-        if before and (asks_why(question) or asks_to_compare(question)):
+        may_list = not self.after_writing and asks_for_several(question)
+        if not self.after_writing and (asks_why(question) or asks_to_compare(question)):
             return {}
         try:
-            if before and asks_for_several(question):
+            if may_list:
                 found = dict(enumerate(state["passages"], start=1))
                 quoted = await self._quote_list(self.answerability, question, memory, found)
             else:
@@ -128,9 +128,10 @@ class AnswerQuoter(Node):
         if not (is_introduced and best.is_numbered):
             items = [item.premise for item in best.headed_items]
             [alone] = await score_answers(answerability, [question], items)
-            if sum(score >= limit for score in alone) == 1 and max(alone) >= self.quote_above:
+            answers = [score for score in alone if score >= limit]
+            if len(answers) == 1 and answers[0] >= self.quote_above:
                 return await self._quote_sentence(answerability, question, memory)
-            if not is_introduced and sum(score >= limit for score in alone) < 2:
+            if not is_introduced and len(answers) < 2:
                 return ()
         numbers = {passage.id: number for number, passage in found.items()}
         return [(numbers[quote.passage.id], quote) for quote in best.quotes]

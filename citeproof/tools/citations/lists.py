@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from citeproof.text import CLOSERS, PAUSES, STOPS
 from citeproof.tools.citations.quotes import Quote, is_heading
+from citeproof.tools.documents.list_cutting import read_parts
 from citeproof.tools.sentences import split
 from citeproof.types import Passage
 
@@ -17,8 +18,6 @@ _ENDS = re.compile(rf"[{STOPS}{PAUSES}][{CLOSERS}]*\Z")
 _INTRODUCES = re.compile(r"[:：]\s*\Z|\b(?:these|following|below|steps)\b", re.IGNORECASE)
 _FEWEST = 2
 """Fewest items of a list."""
-_PART = re.compile(r"\bitems? (\d+)(?:-(\d+))? of (\d+)")
-"""Names a part of a list in the location of a passage (`tools/documents/list_cutting.py`)."""
 _GAP = 40
 """Most characters between the parts of a list: blank lines and the indent of an item."""
 _LONGEST_LEAD = 300
@@ -86,7 +85,7 @@ def whole_lists(passages: Iterable[Passage]) -> Iterator[ItemList]:
     """Source, and number and count of the items, of the part that must follow."""
     end = 0
     for passage in sorted(passages, key=lambda one: (one.source, one.start)):
-        parts = list(_parts(passage))
+        parts = read_parts(passage.location)
         lists = list(lists_in(passage, fewest=1 if parts else _FEWEST))
         for first, last, count in parts:
             if not lists:
@@ -108,18 +107,13 @@ def whole_lists(passages: Iterable[Passage]) -> Iterator[ItemList]:
 
 def other_parts(chosen: Sequence[Passage], found: Iterable[Passage]) -> list[Passage]:
     """Return the found passages with the rest of lists of which a part was chosen."""
-    wanted = {(one.source, count) for one in chosen for *_, count in _parts(one)}
+    wanted = {(one.source, count) for one in chosen for *_, count in read_parts(one.location)}
     return [
         one
         for one in found
-        if one not in chosen and any((one.source, count) in wanted for *_, count in _parts(one))
+        if one not in chosen
+        and any((one.source, count) in wanted for *_, count in read_parts(one.location))
     ]
-
-
-def _parts(passage: Passage) -> Iterator[tuple[int, int, int]]:
-    """Yield the parts of long lists in a passage: their first item, the last one, and the count."""
-    for first, last, count in _PART.findall(passage.location):
-        yield int(first), int(last or first), int(count)
 
 
 def _begins(one: ItemList) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 from citeproof.tools.sentences import LIST_ITEM, Span, words
 
+_PART = re.compile(r"\bitems? (\d+)(?:-(\d+))? of (\d+)")
 _NO_ITEM = "|>#"
 """Characters that begin a row, a quotation or a heading, which are joined like items."""
 
@@ -94,3 +96,13 @@ def name_parts(lists: Sequence[LongList], start: int, end: int) -> str:
             which = f"item {first}" if first == last else f"items {first}-{last}"
             named.append(f"{which} of {len(items)}")
     return ", ".join(named)
+
+
+def read_parts(location: str) -> list[tuple[int, int, int]]:
+    """Read what `name_parts` wrote: the first item of each part, the last one, and the count.
+
+    >>> read_parts("slide 4, item 1 of 3, items 4-6 of 9")
+    [(1, 1, 3), (4, 6, 9)]
+    """
+    found = _PART.findall(location)
+    return [(int(first), int(last or first), int(count)) for first, last, count in found]

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from citeproof.tools.documents.markdown import read_markdown
-
-
-def read(text: str) -> str:
-    document = read_markdown(text.encode(), Path("page.md"))
-    return "\n".join(part.text[part.start : part.end] for part in document.parts)
+from tests.tools.documents.reading import passages
 
 
 @pytest.mark.parametrize(
@@ -28,9 +21,11 @@ def read(text: str) -> str:
     ],
 )
 def test_lines_of_tags_are_left_out(tagged: str, said: list[str]) -> None:
-    assert read(f"# Page\n\n{tagged}\n").removeprefix("# Page").split() == " ".join(said).split()
+    [page] = passages(f"# Page\n\n{tagged}\n", "page.md")
+    assert page.text.split() == " ".join(said).split()
 
 
 def test_jekylls_highlight_is_code() -> None:
     text = "# Page\n\n{% highlight python %}\n# not a heading\n{% endhighlight %}\n"
-    assert "```python\n# not a heading\n```" in read(text)
+    [page] = passages(text, "page.md")
+    assert page.text == "```python\n# not a heading\n```"
