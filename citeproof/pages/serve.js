@@ -76,6 +76,7 @@
   }
 
   // ---- A turn: claims as they are written, checked and settled -------------------------------
+  const ENDED = /[.!?…。！？।؟۔]["'”’»)」』）]*\s*$/; // as text.ends_sentence
   const SIGNS = { supported: "✓", contradicted: "✗", unsupported: "!", unchecked: "?" };
   const WORDS = {
     supported: "Proved", contradicted: "Contradicted", unsupported: "Not proved", unchecked: "Not checked",
@@ -180,6 +181,7 @@
       const chips = create("sup");
       for (const citation of claim.citations) chips.append(this.chip(n, citation));
       shown.after(chips);
+      if (!ENDED.test(claim.text)) chips.after(create("br")); // an item of a list, or its introduction
       if (status !== "supported") {
         shown.after(create("span", { className: `sign ${status}`, textContent: SIGNS[status], role: "img", ariaLabel: WORDS[status] }));
       }

@@ -117,11 +117,23 @@ async def test_passages_that_say_otherwise_are_named() -> None:
     assert support.verdict("memory").status == "contradicted"
 
 
-async def test_a_passage_about_something_else_denies_nothing() -> None:
+@pytest.mark.parametrize(
+    ("claim", "denied"),
+    [
+        ("The mill was built in 1931.", ["mill"]),
+        ("Ada Holt left Mill Songs, season 5.", []),  # its other words are in "songs"
+        ("In 1931, Nora Quill won.", ["songs"]),
+        ("Geese never fly.", ["geese"]),
+    ],
+)
+async def test_only_a_passage_about_the_subject_denies(claim: str, denied: list[str]) -> None:
+    passages = {
+        1: Passage(id="mill", title="", text="The mill was built in 1920."),
+        2: Passage(id="songs", title="Mill Songs", text="In season 5, Nora Quill left. She won."),
+        3: Passage(id="geese", title="Geese", text="They fly south."),
+    }
     model = TableEntailment(lambda *_: Score(0.1, 0.9))
-    mill, geese = titled("", "The mill was built in 1920."), titled("", "Geese fly south.")
-    support = await find_support(model, "?", {1: mill, 2: geese}, "The mill was built in 1931.")
-    assert support.opposing == (mill.id,)
+    assert list((await find_support(model, "?", passages, claim)).opposing) == denied
 
 
 def titled(title: str, text: str, source: str = "") -> Passage:

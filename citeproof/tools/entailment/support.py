@@ -22,7 +22,7 @@ from typing import Literal
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfway, pair
-from citeproof.tools.entailment.matter import is_about, longer_words
+from citeproof.tools.entailment.matter import is_about, is_of_subject, longer_words
 from citeproof.tools.entailment.rounds import Asking, ask_in_rounds
 from citeproof.tools.sentences import contains
 from citeproof.types import Passage, Verdict
@@ -204,10 +204,10 @@ def _search(
 def denies(passage: Passage, claim: str, score: float) -> bool:
     """Whether a passage contradicts a claim, judging by their score and their words.
 
-    An entailment model also finds contradictions between texts on different matters, so most of
-    the claim's longer words must occur in the passage.
+    An entailment model also finds contradictions between texts on different matters, so the passage
+    must have the claim's subject or most of its longer words.
     """
-    return contradicts(score) and is_about(f"{passage.title} {passage.text}", claim)
+    return contradicts(score) and is_of_subject(f"{passage.title} {passage.text}", claim)
 
 
 def _rests_on_titles(passages: Iterable[Passage], claim: str) -> bool:
