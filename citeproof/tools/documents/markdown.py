@@ -21,6 +21,7 @@ from citeproof.tools.documents.encodings import decode, decode_any
 from citeproof.tools.documents.markdown_code import CodeLines, show_marks, split_code
 from citeproof.tools.documents.markdown_html import without_html
 from citeproof.tools.documents.markdown_inline import CODE, without_marks
+from citeproof.tools.documents.markdown_lines import join_wrapped
 from citeproof.tools.documents.markdown_tags import without_tags
 from citeproof.tools.documents.mdx import without_mdx
 from citeproof.tools.documents.pipe_tables import write_out_tables
@@ -67,6 +68,9 @@ def read_mdx(data: bytes, path: Path) -> Document:
 def _read(raw: str, problems: tuple[str, ...], path: Path) -> Document:
     raw, more = without_html(without_tags(raw))
     problems = (*problems, *more)
+    front = _FRONT_MATTER.match(raw)
+    begin = front.end() if front else 0
+    raw = raw[:begin] + join_wrapped(raw[begin:])
     text, rows = write_out_tables(split_code(without_marks(raw)))
     front = _FRONT_MATTER.match(text)
     begin = front.end() if front else 0

@@ -33,8 +33,9 @@ _MAIN_CLAUSE = (
     r" (?:I|you|we|they|he|she|it|there|the|a|an|my)\b"
 )
 """Follows a condition: "When I travel by train do I pay for my dog?"."""
+# "When should I use it?" is answered by a purpose as well.
 _WHEN = re.compile(
-    rf"\s*when (?:(?!would\b){AUXILIARY}\b"
+    rf"\s*when (?:(?!(?:would|should)\b){AUXILIARY}\b"
     rf"|(?:(?!\b(?:who|what|which|where|why|how)\b|{_MAIN_CLAUSE})[^,?])+\?\s*$)",
     re.I,
 )
@@ -101,6 +102,8 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
     False
     >>> lacks_asked_kind("The treaty did not adopt it.", "When was the treaty adopted?")
     True
+    >>> lacks_asked_kind("It is meant for batch jobs.", "When should I use the gateway?")
+    False
     >>> lacks_asked_kind("She was thirty when the work began.", "Why was the lighthouse built?")
     True
     """

@@ -1,0 +1,41 @@
+"""Joins the wrapped lines of a paragraph of Markdown, so that links and emphasis in it are whole."""
+
+from __future__ import annotations
+
+import re
+
+from citeproof.text import STOPS
+from citeproof.tools.documents.markdown_code import split_code
+
+_WRAPPED = 40
+"""A line of this length, with its marks, that has no stop goes on below."""
+_LINK = re.compile(r"!?\[[^\[\]]{0,300}\](?:\([^()]{0,1000}\)|\[[^\[\]]{0,300}\])?")
+_STOPPED = re.compile(rf"[{STOPS}:;|\\][*_`\"'”’)]*\Z|  \Z|\A\s*(?:[#>|]|\*\*.*\*\*\Z|__.*__\Z)")
+"""A line that ends a sentence, an introduction, a row or a verse, or that is a heading or quote."""
+_BEGINS = re.compile(
+    r"\s*(?:[-*+•]\s|\d{1,9}[.)]\s|[>#|<=~]|:::|!!!|===|[-*_ \t]+\Z|\[[^\[\]]{1,300}\]:|```|\Z)"
+)
+"""A line that begins something else: an item, a quote, a heading, a row, a rule, an address."""
+
+
+def join_wrapped(text: str) -> str:
+    """Join lines that a writer wrapped; others, such as those of a poem or an address, stay.
+
+    >>> join_wrapped("The work was begun in private, long ago, by\\n[Ann](https://x.org/ann) and Bob.")
+    'The work was begun in private, long ago, by [Ann](https://x.org/ann) and Bob.'
+    """
+    joined: list[str] = []
+    is_open = False
+    for line, is_code in split_code(text):
+        if is_open and not is_code and "|" not in line and not _BEGINS.match(line):
+            joined[-1] = f"{joined[-1]} {line.lstrip()}"
+        else:
+            joined.append(line)
+        is_open = not is_code and _is_wrapped(line)
+    return "\n".join(joined)
+
+
+def _is_wrapped(line: str) -> bool:
+    if len(line.strip()) < _WRAPPED or "|" in line or _STOPPED.search(line):
+        return False
+    return bool(re.search(r"\w", _LINK.sub("", line)))
