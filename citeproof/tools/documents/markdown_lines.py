@@ -1,4 +1,4 @@
-"""Joins the wrapped lines of a paragraph of Markdown, so that links and emphasis in it are whole."""
+"""Joins the wrapped lines of Markdown, so that the links and the emphasis in them are whole."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _BEGINS = re.compile(
 
 
 def join_wrapped(text: str) -> str:
-    """Join lines that a writer wrapped; others, such as those of a poem or an address, stay.
+    r"""Join lines that a writer wrapped; others, such as those of a poem or an address, stay.
 
-    >>> join_wrapped("The work was begun in private, long ago, by\\n[Ann](https://x.org/ann) and Bob.")
-    'The work was begun in private, long ago, by [Ann](https://x.org/ann) and Bob.'
+    >>> join_wrapped("The work was begun in private, long ago, by\n[Ann](https://x.org) and Bob.")
+    'The work was begun in private, long ago, by [Ann](https://x.org) and Bob.'
     """
     joined: list[str] = []
     is_open = False

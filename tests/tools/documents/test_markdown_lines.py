@@ -48,6 +48,6 @@ def test_other_lines_stay(text: str) -> None:
 
 
 def test_front_matter_stays() -> None:
-    front = "---\ntitle: The lighthouse at Pellow Head\ndescription: How it was built and lit there\n"
+    front = "---\ntitle: The lighthouse at Pellow Head\ndescription: How it was built, and lit\n"
     [page] = passages(f"{front}weight: 3\n---\n\nIt was lit in 1871.\n", "page.md")
     assert (page.title, page.text) == ("The lighthouse at Pellow Head", "It was lit in 1871.")
