@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ from citeproof.tools.entailment.spans import KINDS, find_spans
 from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.answering_passages import score_passages
 from citeproof.tools.questions.kinds import lacks_asked_kind, lacks_person
-from citeproof.tools.questions.parts import question_parts
+from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
 from citeproof.tools.questions.wording import asks_for_several, asks_to_compare, asks_why
 from citeproof.tools.sentences import split
 from citeproof.types import Passage
@@ -36,6 +37,7 @@ some 500 runs it was silent on three questions that the passages answer, and the
 is right for each (0.48 to 0.85); on none of 48 questions without an answer."""
 _AS_SURE = 0.03
 """Most that a sentence's score may lie below the best one's to answer as surely."""
+_SAYS_SO = re.compile(r"(?:yes|no)\b(?! one\b)", re.IGNORECASE)
 _ASKER = content("can could do follow I me my need one our should use you your")
 """Words of a question that name nothing."""
 
@@ -180,7 +182,7 @@ class AnswerQuoter(Node):
         fit = [one for one in as_sure if self.after_writing or one[1][1].stands_alone]
         if not fit:
             return ()
-        _, (_, best) = min(fit, key=lambda one: _rank(question, *one))
+        best = await _choose(answerability, question, parts, [found for _, found in fit])
         likely = [q for score, (_, q) in scored if score >= halfway(answerability.threshold)]
         if any(_rivals(one, best, question) for one in likely):
             return ()
@@ -192,11 +194,34 @@ def _lacks_what_is_asked(text: str, part: str) -> bool:
     return lacks_asked_kind(text, part) or lacks_person(text, part)
 
 
-def _rank(question: str, score: float, found: tuple[int, Quote]) -> tuple[bool, bool, int, float]:
-    """Quotes that miss no name of the question first, then of one sentence, found first, surest."""
-    number, quote = found
-    misses = missing_details(quote.premise, question)
-    return bool(misses), len(split(quote.text)) > 1, number, -score
+async def _choose(
+    answerability: Entailment,
+    question: str,
+    parts: Sequence[str],
+    fit: Sequence[tuple[int, Quote]],
+) -> Quote:
+    """The quote that answers best, of those that surely answer as they stand in their passages.
+
+    It misses no name of the question if there is such a one, is a single sentence, and is in the
+    passage that was found first. Below a heading that asks the question, every sentence seems to
+    answer: "There are also console templates" answers "Can I create dashboards?" (0.99). So the
+    sentences are read without headings. If none of them answers then, or several do about as
+    surely, the first is the answer.
+    """
+    places = [
+        (bool(missing_details(quote.premise, question)), len(split(quote.text)) > 1, number)
+        for number, quote in fit
+    ]
+    own = [quote for place, (_, quote) in zip(places, fit, strict=True) if place == min(places)]
+    if asks_yes_or_no(question) and (told := [one for one in own if _SAYS_SO.match(one.text)]):
+        return told[0]
+    if len(own) == 1:
+        return own[0]
+    by_part = await score_answers(answerability, parts, [quote.text for quote in own])
+    alone = list(map(min, zip(*by_part, strict=True)))
+    if max(alone) < answerability.threshold:
+        return own[0]
+    return next(q for q, score in zip(own, alone, strict=True) if score >= max(alone) - _AS_SURE)
 
 
 def _is_introduced(one: ItemList, question: str) -> bool:

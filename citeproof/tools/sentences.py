@@ -143,6 +143,11 @@ def leads_on(text: str) -> bool:
     return bool(_LEADS_ON.search(text))
 
 
+def breaks_off(line: str) -> bool:
+    """Whether a line ends in a word that hardly ends a sentence: "the", "of", "with"."""
+    return bool(_LAST_WORD.search(line))
+
+
 def words(text: str) -> list[str]:
     """Return the words of `text` in order, with their case but without punctuation."""
     return _WORD.findall(text)

@@ -334,3 +334,34 @@ async def test_the_passage_of_a_quote_answers_as_a_whole(whole: float, quoted: b
     assert await texts(AnswerQuoter(model), given) == ["The lamp was lit in 1871."] * quoted
     after = AnswerQuoter(model, after_writing=True)
     assert await texts(after, given) == ["The lamp was lit in 1871."]
+
+
+ANN, BOB, YES = "Ann Lee lit it.", "Bob Ray paid Ann for it.", "Yes, Bob Ray paid for the oil."
+
+
+@pytest.mark.parametrize(
+    ("question", "alone", "quoted"),
+    [
+        ("Who lit the lamp?", {ANN: 0.9, BOB: 0.2}, ANN),
+        ("Who lit the lamp?", {ANN: 0.2, BOB: 0.9}, BOB),
+        ("Who lit the lamp?", {ANN: 0.88, BOB: 0.9}, ANN),
+        ("Who lit the lamp?", {}, ANN),
+        ("Did Bob pay for it?", {ANN: 0.9}, YES),
+    ],
+)
+async def test_below_a_heading_that_asks_the_question_the_sentence_itself_must_answer(
+    question: str, alone: dict[str, float], quoted: str
+) -> None:
+    passage = Passage(id="p", title="FAQ – Who lit the lamp?", text=f"{ANN} {BOB} {YES}")
+    given = asked(question, passages=[passage], long_term=["p"])
+    entailment = TableEntailment(
+        lambda text, _: 0.95 if text.startswith("Title:") else alone.get(text, 0.1)
+    )
+    assert await texts(AnswerQuoter(entailment), given) == [quoted]
+
+
+async def test_neither_a_heading_nor_a_question_is_quoted() -> None:
+    passage = Passage(id="p", title="FAQ", text=f"# Who lit the lamp?\n\nWho knows it? {ANN}")
+    given = asked("Who lit the lamp?", passages=[passage], long_term=["p"])
+    entailment = TableEntailment(lambda text, _: 0.9 if "Ann" in text else 0.95)
+    assert await texts(AnswerQuoter(entailment), given) == [ANN]

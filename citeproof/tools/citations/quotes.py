@@ -54,8 +54,10 @@ _FEWEST = 4
 """Fewest words of a quote that says something; one with fewer is a heading."""
 _ANNOUNCES = re.compile(r":$|\b(?:the following|as follows)\b", re.IGNORECASE)
 """Matches a sentence that leads to the next and says nothing by itself."""
-_STATEMENT = re.compile(rf"[^a-z].*[{STOPS}][{CLOSERS}\]]*\Z|.*[^:]: ?[^:]", re.DOTALL)
-"""Matches a whole sentence or the row of a table, not a heading or an item of a list."""
+_STATEMENT = re.compile(
+    rf"(?!#+\s)(?:[^a-z].*(?![?？؟])[{STOPS}][{CLOSERS}\]]*\Z|.*[^:]: ?[^:])", re.DOTALL
+)
+"""Matches a whole sentence or a row of a table; no heading, question or item of a list."""
 
 
 class Quote(NamedTuple):

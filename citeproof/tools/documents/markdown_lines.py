@@ -6,9 +6,10 @@ import re
 
 from citeproof.text import STOPS
 from citeproof.tools.documents.markdown_code import split_code
+from citeproof.tools.sentences import breaks_off
 
 _WRAPPED = 40
-"""A line of this length, with its marks, that has no stop goes on below."""
+"""A line of this length, with its marks, that has no stop goes on below; links alone do not."""
 _LINK = re.compile(r"!?\[[^\[\]]{0,300}\](?:\([^()]{0,1000}\)|\[[^\[\]]{0,300}\])?")
 _STOPPED = re.compile(rf"[{STOPS}:;|\\][*_`\"'”’)]*\Z|  \Z|\A\s*(?:[#>|]|\*\*.*\*\*\Z|__.*__\Z)")
 """A line that ends a sentence, an introduction, a row or a verse, or that is a heading or quote."""
@@ -36,6 +37,7 @@ def join_wrapped(text: str) -> str:
 
 
 def _is_wrapped(line: str) -> bool:
-    if len(line.strip()) < _WRAPPED or "|" in line or _STOPPED.search(line):
+    if "|" in line or _STOPPED.search(line):
         return False
-    return bool(re.search(r"\w", _LINK.sub("", line)))
+    is_long = len(line.strip()) >= _WRAPPED and re.search(r"\w", _LINK.sub("", line))
+    return bool(is_long or breaks_off(line))

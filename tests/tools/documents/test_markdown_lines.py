@@ -15,13 +15,14 @@ def test_links_and_emphasis_over_two_lines_are_read_whole() -> None:
         "[Ann T. Lee](https://example.org/ann-lee) and\n"
         "[Bob Ray](https://example.org/bob). **Both of them had been masons in the town for\n"
         "thirty years**. The masons of the town were paid by the *[Harbour\n"
-        "Board](https://example.org/board)*.\n"
+        "Board](https://example.org/board)*.\n\nIt belongs to the\n[Lee](https://x.org) family.\n"
     )
     [page] = passages(text, "page.md")
     assert sentences(page.text) == [
         "The tower on the headland was begun in 1871 by Ann T. Lee and Bob Ray.",
         "Both of them had been masons in the town for thirty years.",
         "The masons of the town were paid by the Harbour Board.",
+        "It belongs to the Lee family.",
     ]
 
 
