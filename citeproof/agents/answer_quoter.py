@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,14 +16,17 @@ from citeproof.tools.citations.lists import ItemList, whole_lists
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import Quote, quotes_in
 from citeproof.tools.entailment import Entailment, halfway
-from citeproof.tools.entailment.details import missing_details
-from citeproof.tools.entailment.spans import KINDS, find_spans
 from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.answering_passages import score_passages
 from citeproof.tools.questions.kinds import lacks_asked_kind, lacks_person
-from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
+from citeproof.tools.questions.parts import question_parts
+from citeproof.tools.questions.quote_choice import (
+    AS_SURE,
+    are_rivals,
+    choose_quote,
+    document_title,
+)
 from citeproof.tools.questions.wording import asks_for_several, asks_to_compare, asks_why
-from citeproof.tools.sentences import split
 from citeproof.types import Passage
 
 __all__ = ["AnswerQuoter"]
@@ -35,9 +37,6 @@ _LIKELY = 0.75
 """Share of the threshold that is enough for a sentence if the writer found nothing to write. In
 some 500 runs it was silent on three questions that the passages answer, and the likeliest sentence
 is right for each (0.48 to 0.85); on none of 48 questions without an answer."""
-_AS_SURE = 0.03
-"""Most that a sentence's score may lie below the best one's to answer as surely."""
-_SAYS_SO = re.compile(r"(?:yes|no)\b(?! one\b)", re.IGNORECASE)
 _ASKER = content("can could do follow I me my need one our should use you your")
 """Words of a question that name nothing."""
 
@@ -178,13 +177,13 @@ class AnswerQuoter(Node):
         scored = list(zip(scores, found, strict=True))
         enough = _LIKELY * answerability.threshold if self.after_writing else self.quote_above
         sure = [one for one in scored if one[0] >= enough]
-        as_sure = [one for one in sure if one[0] >= max(scores) - _AS_SURE]
+        as_sure = [one for one in sure if one[0] >= max(scores) - AS_SURE]
         fit = [one for one in as_sure if self.after_writing or one[1][1].stands_alone]
         if not fit:
             return ()
-        best = await _choose(answerability, question, parts, [found for _, found in fit])
+        best = await choose_quote(answerability, question, parts, [found for _, found in fit])
         likely = [q for score, (_, q) in scored if score >= halfway(answerability.threshold)]
-        if any(_rivals(one, best, question) for one in likely):
+        if any(are_rivals(one, best, question) for one in likely):
             return ()
         within = [found for _, found in sure if found[1].is_in(best)]
         return [min(within, key=lambda one: len(one[1].text))]
@@ -192,36 +191,6 @@ class AnswerQuoter(Node):
 
 def _lacks_what_is_asked(text: str, part: str) -> bool:
     return lacks_asked_kind(text, part) or lacks_person(text, part)
-
-
-async def _choose(
-    answerability: Entailment,
-    question: str,
-    parts: Sequence[str],
-    fit: Sequence[tuple[int, Quote]],
-) -> Quote:
-    """The quote that answers best, of those that surely answer as they stand in their passages.
-
-    It misses no name of the question if there is such a one, is a single sentence, and is in the
-    passage that was found first. Below a heading that asks the question, every sentence seems to
-    answer: "There are also console templates" answers "Can I create dashboards?" (0.99). So the
-    sentences are read without headings. If none of them answers then, or several do about as
-    surely, the first is the answer.
-    """
-    places = [
-        (bool(missing_details(quote.premise, question)), len(split(quote.text)) > 1, number)
-        for number, quote in fit
-    ]
-    own = [quote for place, (_, quote) in zip(places, fit, strict=True) if place == min(places)]
-    if asks_yes_or_no(question) and (told := [one for one in own if _SAYS_SO.match(one.text)]):
-        return told[0]
-    if len(own) == 1:
-        return own[0]
-    by_part = await score_answers(answerability, parts, [quote.text for quote in own])
-    alone = list(map(min, zip(*by_part, strict=True)))
-    if max(alone) < answerability.threshold:
-        return own[0]
-    return next(q for q, score in zip(own, alone, strict=True) if score >= max(alone) - _AS_SURE)
 
 
 def _is_introduced(one: ItemList, question: str) -> bool:
@@ -232,35 +201,4 @@ def _is_introduced(one: ItemList, question: str) -> bool:
     if not one.lead and not one.is_numbered:
         return False
     named = content(question) & content(one.name)
-    return bool(named - content(_document(one.passage)) - _ASKER)
-
-
-def _rivals(one: Quote, other: Quote, question: str) -> bool:
-    """Whether two quotes from two documents differ, and share no name or number of their own.
-
-    A quote that lacks a name of the question is about another thing: Pellow Rock Lighthouse is no
-    rival to Pellow Head Lighthouse.
-    """
-    lacking = [missing_details(quote.premise, question) for quote in (one, other)]
-    if _origin(one.passage) == _origin(other.passage) or (lacking[0] and not lacking[1]):
-        return False
-    said, known = content(one.text) - content(question), content(other.text) - content(question)
-    differ = not (said <= known or known <= said)
-    return differ and not _details(one.text, question) & _details(other.text, question)
-
-
-def _details(text: str, question: str) -> set[str]:
-    asked = question.lower()
-    found = (span.lower() for kind in KINDS for span in find_spans(text, kind))
-    return {span for span in found if span not in asked}
-
-
-def _origin(passage: Passage) -> tuple[str, str]:
-    """What tells a passage's document from others; a passage of unknown origin is one by itself."""
-    title = _document(passage)  # two files may have the same one, or none
-    return (title, passage.source) if title or passage.source else ("", passage.id)
-
-
-def _document(passage: Passage) -> str:
-    """The title of a passage's document, without those of its sections."""
-    return passage.title.partition(" – ")[0]
+    return bool(named - content(document_title(one.passage)) - _ASKER)

@@ -1,0 +1,97 @@
+"""Chooses between sentences that seem to answer a question equally well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from citeproof.tools.citations.marks import content
+from citeproof.tools.citations.quotes import Quote
+from citeproof.tools.entailment import Entailment
+from citeproof.tools.entailment.base import blend_odds
+from citeproof.tools.entailment.details import missing_details
+from citeproof.tools.entailment.spans import KINDS, find_spans
+from citeproof.tools.questions.answering import score_answers
+from citeproof.tools.questions.parts import asks_yes_or_no
+from citeproof.tools.sentences import split
+from citeproof.types import Passage
+
+AS_SURE = 0.03
+"""Most that a sentence's score may lie below the best one's to answer as surely."""
+_SAYS_SO = re.compile(r"(?:yes|no)\b(?! one\b)", re.IGNORECASE)
+
+
+async def choose_quote(
+    answerability: Entailment,
+    question: str,
+    parts: Sequence[str],
+    fit: Sequence[tuple[int, Quote]],
+) -> Quote:
+    """The quote that answers best, of those that surely answer as they stand in their passages.
+
+    It misses no name of the question if there is such a one, is a single sentence, and is in the
+    passage that was found first. Below a heading that asks the question, every sentence seems to
+    answer: "There are also console templates" answers "Can I create dashboards?" (0.99). So the
+    sentences are read again without headings. If none of them answers then, or several do about
+    as surely, the first is the answer.
+    """
+    places = [
+        (bool(missing_details(quote.premise, question)), len(split(quote.text)) > 1, number)
+        for number, quote in fit
+    ]
+    own = [quote for place, (_, quote) in zip(places, fit, strict=True) if place == min(places)]
+    if asks_yes_or_no(question) and (told := [one for one in own if _SAYS_SO.match(one.text)]):
+        return told[0]
+    if len(own) == 1:
+        return own[0]
+    alone = await _score_alone(answerability, parts, own)
+    if max(alone) < answerability.threshold:
+        return own[0]
+    return next(q for q, score in zip(own, alone, strict=True) if score >= max(alone) - AS_SURE)
+
+
+async def _score_alone(
+    answerability: Entailment, parts: Sequence[str], quotes: Sequence[Quote]
+) -> list[float]:
+    """How surely quotes answer by themselves, and with the title of their document."""
+    texts = [*(one.text for one in quotes), *map(_titled, quotes)]
+    by_part = await score_answers(answerability, parts, texts)
+    scores = list(map(min, zip(*by_part, strict=True)))
+    both = zip(scores[: len(quotes)], scores[len(quotes) :], strict=True)
+    return [blend_odds(two, (0.5, 0.5)) for two in both]
+
+
+def _titled(quote: Quote) -> str:
+    own = {"title": document_title(quote.passage), "text": quote.text}
+    return quote.passage.model_copy(update=own).premise
+
+
+def are_rivals(one: Quote, other: Quote, question: str) -> bool:
+    """Whether two quotes from two documents differ, and share no name or number of their own.
+
+    A quote that lacks a name of the question is about another thing: Pellow Rock Lighthouse is no
+    rival to Pellow Head Lighthouse.
+    """
+    lacking = [missing_details(quote.premise, question) for quote in (one, other)]
+    if _origin(one.passage) == _origin(other.passage) or (lacking[0] and not lacking[1]):
+        return False
+    said, known = content(one.text) - content(question), content(other.text) - content(question)
+    differ = not (said <= known or known <= said)
+    return differ and not _details(one.text, question) & _details(other.text, question)
+
+
+def _details(text: str, question: str) -> set[str]:
+    asked = question.lower()
+    found = (span.lower() for kind in KINDS for span in find_spans(text, kind))
+    return {span for span in found if span not in asked}
+
+
+def _origin(passage: Passage) -> tuple[str, str]:
+    """What tells a passage's document from others; a passage of unknown origin is one by itself."""
+    title = document_title(passage)  # two files may have the same one, or none
+    return (title, passage.source) if title or passage.source else ("", passage.id)
+
+
+def document_title(passage: Passage) -> str:
+    """The title of a passage's document, without those of its sections."""
+    return passage.title.partition(" – ")[0]
