@@ -182,6 +182,8 @@ class AnswerQuoter(Node):
         if not fit:
             return ()
         best = await choose_quote(answerability, question, parts, [found for _, found in fit])
+        if best is None:
+            return ()
         likely = [q for score, (_, q) in scored if score >= halfway(answerability.threshold)]
         if any(are_rivals(one, best, question) for one in likely):
             return ()

@@ -140,7 +140,7 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
         ("```oil **and**```\n\n**lit**", "```oil **and**```\n\nlit"),
         ("````\n```\n**a**\n```` b\n````\n**c**", "````\n```\n**a**\n```` b\n````\nc"),
         ("1. ~~~\n   **a**\n   ~~~\n\n   **b**", "1. ~~~\n   **a**\n   ~~~\n\n   b"),
-        ("It is\n    **lit**.", "It is\n    lit."),
+        ("It is\n    **lit**.", "It is lit."),
         (
             "1. Go:\n\n    - **up**\n    - <b>down</b>\n\n\tto *it*\n\n          **x**",
             "1. Go:\n\n    - up\n    - down\n\n\tto it\n\n          **x**",
