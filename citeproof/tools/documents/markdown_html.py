@@ -14,8 +14,9 @@ from citeproof.tools.documents.markdown_code import ESCAPED, CodeLines, hide_mar
 from citeproof.tools.documents.tables import Grid
 
 _TAGS = (
-    "a|abbr|b|big|blockquote|br|center|cite|dd|details|div|dl|dt|em|figcaption|figure|font|h[1-6]"
-    "|hr|i|img|ins|kbd|li|mark|ol|p|picture|small|source|span|strong|sub|summary|sup|u|ul|video"
+    "a|abbr|article|aside|audio|b|big|blockquote|br|center|cite|code|dd|details|div|dl|dt|em"
+    "|figcaption|figure|font|h[1-6]|hr|i|iframe|img|ins|kbd|li|mark|nav|ol|p|picture|samp|small"
+    "|source|span|strong|sub|summary|sup|tt|u|ul|var|video|wbr"
 )
 _HTML = re.compile(
     rf"(?P<escaped>{ESCAPED})|(?P<code>(?<!`)(?P<ticks>`{{1,9}}+)[^`\n]{{1,2000}}(?P=ticks))"

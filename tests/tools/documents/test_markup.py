@@ -142,6 +142,10 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
         ("1. ~~~\n   **a**\n   ~~~\n\n   **b**", "1. ~~~\n   **a**\n   ~~~\n\n   b"),
         ("It is\n    **lit**.", "It is lit."),
         (
+            'See it:<iframe src="https://x.org" allow="a; b"></iframe>\nRun <code>a</code>.',
+            "See it:\nRun a.",
+        ),
+        (
             "1. Go:\n\n    - **up**\n    - <b>down</b>\n\n\tto *it*\n\n          **x**",
             "1. Go:\n\n    - up\n    - down\n\n\tto it\n\n          **x**",
         ),
