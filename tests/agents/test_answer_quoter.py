@@ -361,6 +361,17 @@ async def test_below_a_heading_that_asks_the_question_the_sentence_itself_must_a
     assert await texts(AnswerQuoter(entailment), given) == ([quoted] if quoted else [])
 
 
+@pytest.mark.parametrize(("heading", "quoted"), [(0.8, []), (0.7, [ANN])])
+async def test_a_sentence_may_need_a_heading_that_does_not_answer_by_itself(
+    heading: float, quoted: list[str]
+) -> None:
+    passage = Passage(id="p", title="Tower – The lamp", text=ANN)
+    given = asked("Who lit the lamp?", passages=[passage], long_term=["p"])
+    scores = {passage.premise: 0.95, "Title: Tower – The lamp\n": heading}
+    entailment = TableEntailment(lambda text, _: scores.get(text, 0.1))
+    assert await texts(AnswerQuoter(entailment), given) == quoted
+
+
 async def test_neither_a_heading_nor_a_question_is_quoted() -> None:
     passage = Passage(id="p", title="FAQ", text=f"# Who lit the lamp?\n\nWho knows it? {ANN}")
     given = asked("Who lit the lamp?", passages=[passage], long_term=["p"])

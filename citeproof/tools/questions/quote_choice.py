@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import Quote
-from citeproof.tools.entailment import Entailment
+from citeproof.tools.entailment import Entailment, halfway
 from citeproof.tools.entailment.base import blend_odds
 from citeproof.tools.entailment.details import missing_details
 from citeproof.tools.entailment.spans import KINDS, find_spans
@@ -19,9 +19,7 @@ from citeproof.types import Passage
 AS_SURE = 0.03
 """Most that a sentence's score may lie below the best one's to answer as surely."""
 _FAR = 0.5
-"""Below this share of the threshold, sentences only seem to answer, because of their heading. Of
-86 questions that are headings of handbooks and manuals, that is so for 31, of which seven have a
-good answer among them; of 55 of NQ and SQuAD, for none."""
+"""Below this share of the threshold, a sentence misses the question by far."""
 _SAYS_SO = re.compile(r"(?:yes|no)\b(?! one\b)", re.IGNORECASE)
 
 
@@ -37,7 +35,8 @@ async def choose_quote(
     passage that was found first. Below a heading that asks the question, every sentence seems to
     answer: "There are also console templates" answers "Can I create dashboards?" (0.99). So the
     sentences are read again without headings, unless one begins with "yes" or "no". Of those that
-    answer about as surely, the first is the answer; none is if all miss the question by far.
+    answer about as surely, the first is the answer. None is one that misses the question by far
+    and is below a heading that seems to answer by itself.
     """
     places = [
         (bool(missing_details(quote.premise, question)), len(split(quote.text)) > 1, number)
@@ -46,23 +45,32 @@ async def choose_quote(
     own = [quote for place, (_, quote) in zip(places, fit, strict=True) if place == min(places)]
     if asks_yes_or_no(question) and (told := [one for one in own if _SAYS_SO.match(one.text)]):
         return told[0]
-    alone = await _score_alone(answerability, parts, own)
-    surest = max(alone)
-    if surest < _FAR * answerability.threshold:
-        return None
-    limit = surest - AS_SURE if surest >= answerability.threshold else 0.0
-    return next(quote for quote, score in zip(own, alone, strict=True) if score >= limit)
+    limit = answerability.threshold
+    scored = [
+        (quote, alone)
+        for quote, alone, heading in await _score_apart(answerability, parts, own)
+        if alone >= _FAR * limit or heading < halfway(limit)
+    ]
+    surest = max((alone for _, alone in scored), default=0.0)
+    least = surest - AS_SURE if surest >= limit else 0.0
+    return next((quote for quote, alone in scored if alone >= least), None)
 
 
-async def _score_alone(
+async def _score_apart(
     answerability: Entailment, parts: Sequence[str], quotes: Sequence[Quote]
-) -> list[float]:
-    """How surely quotes answer by themselves, and with the title of their document."""
-    texts = [*(one.text for one in quotes), *map(_titled, quotes)]
-    by_part = await score_answers(answerability, parts, texts)
-    scores = list(map(min, zip(*by_part, strict=True)))
-    both = zip(scores[: len(quotes)], scores[len(quotes) :], strict=True)
-    return [blend_odds(two, (0.5, 0.5)) for two in both]
+) -> list[tuple[Quote, float, float]]:
+    """How surely quotes answer without their headings, and the headings without them.
+
+    The first is the mean, in log-odds, of the quote by itself and below its document's title.
+    """
+    own, titled = [one.text for one in quotes], list(map(_titled, quotes))
+    headings = [one.passage.model_copy(update={"text": one.heading}).premise for one in quotes]
+    by_part = await score_answers(answerability, parts, [*own, *titled, *headings])
+    score = dict(zip([*own, *titled, *headings], map(min, zip(*by_part, strict=True)), strict=True))
+    return [
+        (quote, blend_odds((score[text], score[below]), (0.5, 0.5)), score[heading])
+        for quote, text, below, heading in zip(quotes, own, titled, headings, strict=True)
+    ]
 
 
 def _titled(quote: Quote) -> str:
