@@ -28,12 +28,12 @@ def is_of_subject(text: str, claim: str) -> bool:
     114. "Chandan Shetty was eliminated in Bigg Boss" is not about another's elimination.
     """
     opening = _SUBJECT.match(claim)
-    name = longer_words(opening[1]) if opening else []
-    said, known = longer_words(claim), set(longer_words(text))
-    if name and _share(name, known) >= 0.5:
+    name = re.findall(r"(?<!['’])\w+", opening[1].lower()) if opening else []
+    said, known = longer_words(claim), set(re.findall(r"\w+", text.lower()))
+    is_name = sum(map(len, name)) > 3  # unlike "He" or "It"
+    if is_name and _share(name, known) >= 0.5:
         return _share(said, known) >= _NAMED
-    is_word = not opening or " " not in opening[1]  # one capital may open any sentence
-    return is_word and _share(said, known) >= _ABOUT
+    return len(name) < 2 and _share(said, known) >= _ABOUT  # one capital may open any sentence
 
 
 def longer_words(text: str) -> list[str]:
