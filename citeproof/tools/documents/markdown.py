@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,17 +60,20 @@ def read_markdown(data: bytes, path: Path) -> Document:
 def read_mdx(data: bytes, path: Path) -> Document:
     """Read MDX: Markdown with components, whose titles and text stay, and scripts, which go."""
     raw, problems = decode_any(data, path)
+    return _read(_change_body(raw, without_mdx), problems, path)
+
+
+def _change_body(raw: str, change: Callable[[str], str]) -> str:
+    """Change what follows the front matter."""
     front = _FRONT_MATTER.match(raw)
     begin = front.end() if front else 0
-    return _read(raw[:begin] + without_mdx(raw[begin:]), problems, path)
+    return raw[:begin] + change(raw[begin:])
 
 
 def _read(raw: str, problems: tuple[str, ...], path: Path) -> Document:
     raw, more = without_html(without_tags(raw))
     problems = (*problems, *more)
-    front = _FRONT_MATTER.match(raw)
-    begin = front.end() if front else 0
-    raw = raw[:begin] + join_wrapped(raw[begin:])
+    raw = _change_body(raw, join_wrapped)
     text, rows = write_out_tables(split_code(without_marks(raw)))
     front = _FRONT_MATTER.match(text)
     begin = front.end() if front else 0

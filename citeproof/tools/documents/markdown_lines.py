@@ -14,9 +14,9 @@ _LINK = re.compile(r"!?\[[^\[\]]{0,300}\](?:\([^()]{0,1000}\)|\[[^\[\]]{0,300}\]
 _STOPPED = re.compile(rf"[{STOPS}:;|\\][*_`\"'”’)]*\Z|  \Z|\A\s*(?:[#>|]|\*\*.*\*\*\Z|__.*__\Z)")
 """A line that ends a sentence, an introduction, a row or a verse, or that is a heading or quote."""
 _BEGINS = re.compile(
-    r"\s*(?:[-*+•]\s|\d{1,9}[.)]\s|[>#|<=~]|:::|!!!|===|[-*_ \t]+\Z|\[[^\[\]]{1,300}\]:|```|\Z)"
+    r"\s*(?:[-*+•]\s|\d{1,9}[.)]\s|[>#<=~]|:::|!!!|[-*_ \t]+\Z|\[[^\[\]]{1,300}\]:|```|\Z)"
 )
-"""A line that begins something else: an item, a quote, a heading, a row, a rule, an address."""
+"""A line that begins something else: an item, a quote, a heading, a rule, an address."""
 
 
 def join_wrapped(text: str) -> str:
@@ -25,15 +25,15 @@ def join_wrapped(text: str) -> str:
     >>> join_wrapped("The work was begun in private, long ago, by\n[Ann](https://x.org) and Bob.")
     'The work was begun in private, long ago, by [Ann](https://x.org) and Bob.'
     """
-    joined: list[str] = []
+    joined: list[list[str]] = []
     is_open = False
     for line, is_code in split_code(text):
         if is_open and not is_code and "|" not in line and not _BEGINS.match(line):
-            joined[-1] = f"{joined[-1]} {line.lstrip()}"
+            joined[-1].append(line.lstrip())
         else:
-            joined.append(line)
+            joined.append([line])
         is_open = not is_code and _is_wrapped(line)
-    return "\n".join(joined)
+    return "\n".join(map(" ".join, joined))
 
 
 def _is_wrapped(line: str) -> bool:

@@ -29,20 +29,21 @@ async def choose_quote(
     parts: Sequence[str],
     fit: Sequence[tuple[int, Quote]],
 ) -> Quote | None:
-    """The quote that answers best, of those that surely answer as they stand in their passages.
+    """Return the quote that answers best, of those that surely answer below their headings.
 
-    It misses no name of the question if there is such a one, is a single sentence, and is in the
-    passage that was found first. Below a heading that asks the question, every sentence seems to
-    answer: "There are also console templates" answers "Can I create dashboards?" (0.99). So the
-    sentences are read again without headings, unless one begins with "yes" or "no". Of those that
-    answer about as surely, the first is the answer. None is one that misses the question by far
-    and is below a heading that seems to answer by itself.
+    Quotes that have all names of the question go first, then single sentences, then the passage
+    that was found first. Below a heading that asks the question, every sentence seems to answer:
+    "There are also console templates" answers "Can I create dashboards?" (0.99). So the sentences
+    are read again without headings, unless one begins with "yes" or "no". The first of those that
+    answer about as surely is chosen. A sentence that misses the question by far, below a heading
+    that answers by itself, is left out; the result is None if no other is left.
     """
     places = [
         (bool(missing_details(quote.premise, question)), len(split(quote.text)) > 1, number)
         for number, quote in fit
     ]
-    own = [quote for place, (_, quote) in zip(places, fit, strict=True) if place == min(places)]
+    first = min(places)
+    own = [quote for place, (_, quote) in zip(places, fit, strict=True) if place == first]
     if asks_yes_or_no(question) and (told := [one for one in own if _SAYS_SO.match(one.text)]):
         return told[0]
     limit = answerability.threshold
@@ -59,12 +60,13 @@ async def choose_quote(
 async def _score_apart(
     answerability: Entailment, parts: Sequence[str], quotes: Sequence[Quote]
 ) -> list[tuple[Quote, float, float]]:
-    """How surely quotes answer without their headings, and the headings without them.
+    """Return how surely quotes answer without their headings, and the headings without them.
 
-    The first is the mean, in log-odds, of the quote by itself and below its document's title.
+    The first score is the mean, in log-odds, of the quote by itself and below its document's title.
     """
-    own, titled = [one.text for one in quotes], list(map(_titled, quotes))
-    headings = [one.passage.model_copy(update={"text": one.heading}).premise for one in quotes]
+    own = [one.text for one in quotes]
+    titled = [_premise(one, title=document_title(one.passage), text=one.text) for one in quotes]
+    headings = [_premise(one, text=one.heading) for one in quotes]
     by_part = await score_answers(answerability, parts, [*own, *titled, *headings])
     score = dict(zip([*own, *titled, *headings], map(min, zip(*by_part, strict=True)), strict=True))
     return [
@@ -73,9 +75,8 @@ async def _score_apart(
     ]
 
 
-def _titled(quote: Quote) -> str:
-    own = {"title": document_title(quote.passage), "text": quote.text}
-    return quote.passage.model_copy(update=own).premise
+def _premise(quote: Quote, **changed: str) -> str:
+    return quote.passage.model_copy(update=changed).premise
 
 
 def are_rivals(one: Quote, other: Quote, question: str) -> bool:
