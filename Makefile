@@ -29,8 +29,8 @@ test: $(READY)
 	$(BIN)/python -m pytest tests/integration/test_vtg.py -k demo_question
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -m "not integration" -n auto --dist loadfile --durations=15
-	$(BIN)/python -m pytest -m integration --durations=15
+	$(BIN)/python -m pytest -m "not llm" -n auto --dist loadfile --durations=15
+	$(BIN)/python -m pytest -m llm --durations=15
 
 check: lint types test-all
 

@@ -22,6 +22,14 @@ os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 TESTS = Path(__file__).parent
 INTEGRATION = TESTS / "integration"
 MARKED = {
+    "llm": [
+        "integration/test_embedded_models.py",
+        "integration/test_injection.py",
+        "integration/test_methods.py",
+        "integration/test_notebooks.py",
+        "integration/test_readme.py",
+        "integration/test_vtg.py",
+    ],
     "models": ["integration"],
     "services": [
         "integration/test_postgres.py",

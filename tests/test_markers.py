@@ -16,7 +16,7 @@ def test_every_marked_place_exists() -> None:
 @pytest.mark.parametrize(
     ("file", "markers"),
     [
-        ("integration/test_vtg.py", {"models"}),
+        ("integration/test_vtg.py", {"llm", "models"}),
         ("integration/test_new.py", {"models"}),
         ("integration/test_postgres.py", {"services"}),
         ("memory/test_processes.py", {"slow"}),

@@ -20,8 +20,6 @@ from tests.integration.axe import findings, script
 from tests.integration.chromium import Tab
 from tests.server.serving import QUESTION, served
 
-pytestmark = pytest.mark.integration
-
 
 @pytest.fixture(scope="module")
 def browser(browser: Tab) -> Tab:

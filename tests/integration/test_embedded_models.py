@@ -15,7 +15,7 @@ from citeproof.models.merged import ENTAILMENT
 from citeproof.models.server import LocalServer, close_servers, local_server
 from citeproof.settings import EmbeddingSettings, LLMSettings, ModelSettings, Settings
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.timeout(1200)
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,6 @@ from citeproof.state import Draft, DraftState
 from citeproof.testing import ListRetriever
 from citeproof.tools.entailment import pair
 
-pytestmark = pytest.mark.integration
-
 QUESTION = "How long is the pier at Lowen?"
 TRUE = "The pier at Lowen is 214 metres long."
 FALSE = "The pier at Lowen is 900 metres long."

@@ -16,8 +16,6 @@ from citeproof.memory.index import Index
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from tests.integration.conftest import EXAMPLES
 
-pytestmark = pytest.mark.integration
-
 QUESTION = "How long does the keeper's loaf stay good?"
 TRUE = "The keeper's loaf stays good for nine days."
 FALSE = "The keeper's loaf stays good for ninety days."

@@ -14,8 +14,6 @@ from citeproof.graphs.registry import METHODS
 from citeproof.state import QuestionInput
 from tests.integration.test_vtg import holds_together
 
-pytestmark = pytest.mark.integration
-
 QUESTION = "How long does the keeper's loaf stay good?"
 ANSWER = re.compile(r"\b(nine|9) days\b")
 SMALL: dict[str, dict[str, Any]] = {

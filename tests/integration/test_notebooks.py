@@ -8,7 +8,7 @@ import pytest
 
 from tests.test_notebooks import FOLDER, RUN, every, read
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.timeout(1800)
 
 
 @every

@@ -13,8 +13,6 @@ from tests.integration.chromium import Tab
 from tests.pdfs import Sheet, lines, make
 from tests.tools.documents.reading import read_file
 
-pytestmark = pytest.mark.integration
-
 RAINED = "It rained all day in May."
 SEEN = "Array.from(document.querySelectorAll('.proof .sheet')).map(e => e.checkVisibility())"
 

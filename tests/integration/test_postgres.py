@@ -25,8 +25,6 @@ from tests.robustness.test_resume import process
 from tests.server.serving import ANSWER, QUESTION, client
 from tests.test_docs import blocks
 
-pytestmark = pytest.mark.integration
-
 WRONG = "Cy Fox built the tower."
 
 

@@ -14,8 +14,6 @@ import pytest
 
 from tests.test_docs import blocks as page_blocks
 
-pytestmark = pytest.mark.integration
-
 ROOT = Path(__file__).parents[2]
 LASTS = re.compile(r"\b(nine|9) days\b")
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -17,8 +17,6 @@ from citeproof.tools.entailment.opening import open_answerability, open_first
 from citeproof.tools.retrieval.remote_embeddings import RemoteEmbeddings
 from tests.server.serving import served
 
-pytestmark = pytest.mark.integration
-
 CASES = Path(__file__).parents[1] / "data" / "hard_cases.jsonl"
 GROUP = 8
 """Pairs of a batch: half precision rounds otherwise in a batch of another shape."""

@@ -32,8 +32,6 @@ from tests.integration.conftest import EXAMPLES
 from tests.test_docs import blocks
 from tests.tools.openai_stub import Reply, serve
 
-pytestmark = pytest.mark.integration
-
 ROOT = Path(__file__).parents[2]
 CONFIG = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
 GRAPHS = CONFIG["graphs"]

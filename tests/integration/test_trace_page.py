@@ -19,8 +19,6 @@ from tests.integration.chromium import Tab
 from tests.integration.conftest import EXAMPLES
 from tests.watching import watch
 
-pytestmark = pytest.mark.integration
-
 QUESTION = (
     "Who built Pellow Head Lighthouse, when was it first lit, and how many steps does it have?"
 )

@@ -17,10 +17,7 @@ from citeproof.tools.llm.opening import open_llm
 URL = os.environ.get("CITEPROOF_TEST_VLLM_URL", "")
 KEY = os.environ.get("VLLM_API_KEY", "not-needed")
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not URL, reason="CITEPROOF_TEST_VLLM_URL names no server"),
-]
+pytestmark = pytest.mark.skipif(not URL, reason="CITEPROOF_TEST_VLLM_URL names no server")
 
 ASK = Prompt("You answer briefly.", "Question: What is the capital of France?", "Answer it.")
 

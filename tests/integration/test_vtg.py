@@ -14,8 +14,6 @@ from citeproof.tools.entailment import premise
 from tests.conftest import block_network
 from tests.integration.conftest import EXAMPLES
 
-pytestmark = pytest.mark.integration
-
 QUESTIONS = [
     json.loads(line)
     for line in (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()

@@ -68,6 +68,14 @@ def test_many_names_leave_room_for_numbers_and_years() -> None:
     assert "In the end Ann Lee and Bo Ray scored 15 goals in 1991." in found
 
 
+def test_a_claim_as_long_as_a_list_has_fewer_rivals() -> None:
+    names = [f"{one}{two}leigh" for one in ("An", "Bo", "Cy") for two in "abcdefghijklmnopqrst"]
+    premise = f"Not among them were {', '.join(names[:30])}."
+    short, long = (f"Those who played were {', '.join(names[30:n])}." for n in (40, 60))
+    assert (len(short) < 300, len(long) >= 300) == (True, True)
+    assert (len(find_rivals(short, premise)), len(find_rivals(long, premise))) == (24, 8)
+
+
 def test_commands_that_share_a_word_are_rivals() -> None:
     said = "Use `git rm --cached`, not `git reset`, and press Ctrl+S."
     assert "To stop, use `git rm --cached`." in find_rivals("To stop, use `git reset`.", said)

@@ -25,7 +25,7 @@ from citeproof.tools.entailment.code_names import missing_code
 from citeproof.tools.entailment.details import missing_details
 from citeproof.tools.entailment.verbatim import is_verbatim
 
-_RULES = 4
+_RULES = 5
 """Increased when the rules around the models change (details, identity), for the cached scores."""
 
 

@@ -31,8 +31,11 @@ _CHANCE = 0.5
 """A lead in log-odds that counts for nothing: the right claim's best rival often has as much."""
 _WEIGHT = 3.0
 """The weight of the rest of the lead."""
-_MOST = 24
-"""Most rivals of a claim. Claims on Wikipedia have 7 on average."""
+_MOST, _LISTED = 24, 8
+"""Most rivals of a claim, and of one that is as long as a list. Claims on Wikipedia have 7 on
+average; a list of thirty names with 24 rivals takes minutes, as another name in it changes little."""
+_LONG = 300
+"""From this length on, in characters, a claim is as long as a list."""
 _MEASURE = re.compile(r"(?<![\w.,-])\d+(?:[.,]\d+)*([^\W\d_]+)(?!\w)")
 """A number with its unit behind it, or an ordinal: `6km`, `6th`."""
 _ORDINAL = ("st", "nd", "rd", "th")
@@ -43,12 +46,13 @@ def find_rivals(claim: str, premise: str) -> list[str]:
 
     Each is replaced by each span of its kind that the premise has and the claim has not, and words
     by their opposites. Names that share a word may mean the same; commands that do are different.
-    The kinds take turns until there are `_MOST` rivals.
+    The kinds take turns until there are `_MOST` rivals, or `_LISTED` if the claim is long.
     """
     swaps = [_swaps(claim, premise, kind) for kind in KINDS]
     turns = chain.from_iterable(zip_longest(*swaps, _swapped_measures(claim, premise)))
     rivals = dict.fromkeys(rival for rival in turns if rival is not None)
-    return [*turn_around(claim, premise), *rivals][:_MOST]
+    most = _LISTED if len(claim) >= _LONG else _MOST
+    return [*turn_around(claim, premise), *rivals][:most]
 
 
 def _swaps(claim: str, premise: str, kind: str) -> Iterator[str]:
