@@ -33,7 +33,7 @@ _WEIGHT = 3.0
 """The weight of the rest of the lead."""
 _MOST, _LISTED = 24, 8
 """Most rivals of a claim, and of one that is as long as a list. Claims on Wikipedia have 7 on
-average; a list of thirty names with 24 rivals takes minutes, as another name in it changes little."""
+average. A list of thirty names with 24 rivals takes minutes, and another name changes it little."""
 _LONG = 300
 """From this length on, in characters, a claim is as long as a list."""
 _MEASURE = re.compile(r"(?<![\w.,-])\d+(?:[.,]\d+)*([^\W\d_]+)(?!\w)")
