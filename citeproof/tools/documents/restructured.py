@@ -41,8 +41,9 @@ _CODE = ["code", "code-block", "doctest", "prompt", "sourcecode", "testcode"]
 _EMPTY = [
     *("contents", "default-domain", "highlight", "index", "meta", "raw", "sectnum"),
     *("tabularcolumns", "target-notes", "toctree"),
+    *("digraph", "graph", "graphviz", "inheritance-diagram", "mermaid", "plantuml", "uml"),
 ]
-"""Directives without text of their own."""
+"""Directives without text of their own, and pictures drawn from code."""
 _ELSEWHERE = ("include", "literalinclude")
 """Directives whose text is in another file."""
 _PLAIN = ["centered", "grid", "hlist", "ifconfig", "only", "tab-set", "tabs"]

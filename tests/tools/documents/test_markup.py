@@ -145,6 +145,7 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
             'See it:<iframe src="https://x.org" allow="a; b"></iframe>\nRun <code>a</code>.',
             "See it:\nRun a.",
         ),
+        ('<button\n  class="a">Press</button> it, and give <file>.', "Press it, and give <file>."),
         (
             "1. Go:\n\n    - **up**\n    - <b>down</b>\n\n\tto *it*\n\n          **x**",
             "1. Go:\n\n    - up\n    - down\n\n\tto it\n\n          **x**",

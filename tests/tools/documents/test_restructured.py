@@ -52,6 +52,7 @@ def test_a_directive_with_an_argument_is_a_term_with_its_definition() -> None:
         (".. code-block:: sh\n   :caption: Fill\n   :linenos:\n\n   lamp --fill", "lamp --fill"),
         ("- .. option:: -a\n\n     All.", "- -a All."),
         (".. toctree::\n   :maxdepth: 2\n\n   oil\n\nIt is lit.", "It is lit."),
+        (".. graphviz::\n\n   digraph {\n      oil -> lamp\n   }\n\nIt is lit.", "It is lit."),
         (".. _lamp:\n\n.. A comment.\n\nIt is lit.", "It is lit."),
         (".. raw:: html\n\n   <b>no</b>\n\nIt is lit.", "It is lit."),
         ("==== ===\nDay  Oil\n==== ===\nMon    4\n==== ===", "Day: Mon; Oil: 4"),
