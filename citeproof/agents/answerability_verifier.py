@@ -18,6 +18,7 @@ from citeproof.tools.entailment import Entailment, halfway
 from citeproof.tools.entailment.base import blend_odds
 from citeproof.tools.questions.answering_passages import (
     answer_together,
+    drop_unlikely,
     fuse_ranks,
     order,
     pick_likely,
@@ -84,6 +85,7 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
     async def __call__(self, state: AnswerabilityState) -> Update:
         """Choose the memory from the candidates, and decide whether it may answer the question.
 
+        If some surely answer, the memory has only those that may, and those that they name.
         The rest of a list in the memory is kept beside it, for a quote of the whole list.
 
         `doubt` says so if that is not sure.
@@ -129,8 +131,10 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
             again, second = await _look_again(parts, again, model, judge)
             if not look.answers or (second.answers and not second.doubt):
                 look = second
-            best = append_new(again, best)
-        best = best[: len(memory)]
+            best = append_new(again, best)[: len(memory)]
+        else:
+            by_id = [dict(zip([p.id for p in read], row, strict=True)) for row in by_part]
+            best = drop_unlikely(best[: len(memory)], by_id, halfway(model.threshold))
         kept = [*best, *other_parts(best, read)]
         if fresh := tuple(passage for passage in kept if passage not in memory):
             emit(PassagesRetrieved(passages=fresh))

@@ -49,6 +49,37 @@ async def test_what_answers_further_down(
     assert len(update["passages"]) == 4
 
 
+@pytest.mark.parametrize(
+    ("sure", "after"),
+    [(0.9, ["tower", "lee", "keeper"]), (0.7, ["tower", "keeper", "fish", "lee"])],
+)
+async def test_beside_a_sure_answer_only_what_may_answer_or_is_named_stays(
+    sure: float, after: list[str]
+) -> None:
+    texts = {
+        "tower": "Its builder was Ann Lee (engineer).",
+        "keeper": "Bo Ray kept it.",
+        "fish": "There is a market.",
+        "lee": "She was born in 1840.",
+    }
+    titles = {"tower": "Tower", "keeper": "Keeper", "fish": "Market", "lee": "Ann Lee (engineer)"}
+    given = [Passage(id=one, title=titles[one], text=text) for one, text in texts.items()]
+    scores = {"builder": sure, "kept": 0.3, "market": 0.05, "1840": 0.01}
+    update = await node(scores)(state(passages=given, long_term=list(texts)))
+    assert sorted(update["long_term"]) == sorted(after)
+    assert len(update["passages"]) == 4
+
+
+async def test_each_part_of_a_question_needs_a_sure_answer() -> None:
+    def score(text: str, asked: str) -> float:
+        return 0.9 if "Lee" in text and "Who" in asked else 0.05
+
+    given = [Passage(id="a", text="Ann Lee built it."), Passage(id="b", text="It was in spring.")]
+    asked = state(question="Who built it and when?", passages=given, long_term=["a", "b"])
+    verifier = AnswerabilityVerifier(no_llm(), answerability=TableEntailment(score))
+    assert (await verifier(asked))["long_term"] == ["a", "b"]
+
+
 async def test_two_passages_can_answer_together() -> None:
     def score(text: str, _: str) -> float:
         return 0.8 if "Tower" in text and "Light" in text else 0.3

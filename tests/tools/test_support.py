@@ -9,7 +9,7 @@ import pytest
 from citeproof import Passage
 from citeproof.testing import TableEntailment
 from citeproof.tools.entailment import Score, Support, find_support, find_supports
-from citeproof.tools.entailment.support import are_linked
+from citeproof.tools.entailment.links import are_linked
 
 LETTERS = "pqrst"
 PASSAGES = {n: Passage(id=c, text=f"<{c}>") for n, c in enumerate(LETTERS, start=1)}

@@ -13,7 +13,6 @@ be linked (`are_linked`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -22,9 +21,9 @@ from typing import Literal
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfway, pair
+from citeproof.tools.entailment.links import are_linked
 from citeproof.tools.entailment.matter import is_about, is_of_subject, longer_words
 from citeproof.tools.entailment.rounds import Asking, ask_in_rounds
-from citeproof.tools.sentences import contains
 from citeproof.types import Passage, Verdict
 
 Premise = Literal["fewest", "whole"]
@@ -40,12 +39,6 @@ _TRIED = 4
 _SAME = 0.75
 """If the titles contain this share of the claim's longer words, the passages are read again without
 titles."""
-_ASIDE = re.compile(r"\s*[(,:]")
-_KINDS = """
-    album article book chapter document documentation edition film guide handbook introduction
-    list manual movie notes novel overview page part report season song summary volume
-"""
-"""Last words of titles that say what a document is, not what it is about."""
 
 
 @dataclass(frozen=True)
@@ -214,54 +207,3 @@ def _rests_on_titles(passages: Iterable[Passage], claim: str) -> bool:
     """Whether the claim says hardly more than the titles, which prove nothing on their own."""
     titles = " ".join(passage.title for passage in passages)
     return bool(longer_words(claim)) and is_about(titles, claim, _SAME)
-
-
-def are_linked(passages: Iterable[Passage], claim: str) -> bool:
-    """Whether a chain of links joins all passages.
-
-    An entailment model combines what it reads: a town where *Maximum Overdrive* was shot in 1986,
-    and a film of 1986 that Randal Kleiser directed, "prove" that he directed *Maximum Overdrive*.
-    Only the year links the two passages.
-
-    Two passages are linked if they are parts of one document, if the text of one names the title of
-    the other, or if the claim names both titles. A text names a title if it contains the title up
-    to its comma, colon or bracket, or the last word of that part if it has more than three letters:
-    "Lane" for "Ann Lane (architect)". A number or a word such as "guide" is too common. A passage
-    without a title is linked with any other.
-
-    Three documents are linked only if the claim also names the title of each. "The rapper from
-    Harlem who featured on the album is Big Boi" was proved (0.91) by the album, which has many
-    guests, by the article on him, and by that on another guest, who is from Harlem.
-
-    The rule links all of 53 pairs of passages that together answer a question of HotpotQA, and two
-    thirds of 27 pairs of MuSiQue, whose links are looser. Of random pairs it links one in fifty.
-    """
-    reached, *left = passages
-    documents = {(one.title, one.source) for one in (reached, *left) if one.title}
-    if len(documents) == MOST and not all(_names(claim, title) for title, _ in documents):
-        return False
-    waiting = [reached]
-    while waiting and left:
-        one = waiting.pop()
-        near = [other for other in left if _are_two_linked(one, other, claim)]
-        left = [other for other in left if other not in near]
-        waiting += near
-    return not left
-
-
-def _are_two_linked(one: Passage, other: Passage, claim: str) -> bool:
-    if not (one.title and other.title) or (one.title, one.source) == (other.title, other.source):
-        return True
-    named = _names(claim, one.title) and _names(claim, other.title)
-    return named or _names(one.text, other.title) or _names(other.text, one.title)
-
-
-def _names(text: str, title: str) -> bool:
-    text, name = text.casefold(), _ASIDE.split(title, maxsplit=1)[0].strip().casefold()
-    last = next(reversed(re.findall(r"\w+", name)), "")
-    names = [name]
-    if len(name) > 3:
-        names.append(f"{name}s")
-    if len(last) > 3 and not last[0].isdigit() and last not in _KINDS.split():
-        names.append(last)
-    return any(contains(text, written) for written in names)
