@@ -26,7 +26,12 @@ from citeproof.tools.questions.quote_choice import (
     choose_quote,
     document_title,
 )
-from citeproof.tools.questions.wording import asks_for_several, asks_to_compare, asks_why
+from citeproof.tools.questions.wording import (
+    asks_for_several,
+    asks_to_compare,
+    asks_why,
+    tells_how,
+)
 from citeproof.types import Passage
 
 __all__ = ["AnswerQuoter"]
@@ -126,7 +131,7 @@ class AnswerQuoter(Node):
         if not answering:
             return ()
         is_introduced, _, best = max(answering, key=lambda one: one[:2])
-        if not (is_introduced and best.is_numbered):
+        if not (is_introduced and _are_steps(best, question)):
             items = [item.premise for item in best.headed_items]
             [alone] = await score_answers(answerability, [question], items)
             answers = [score for score in alone if score >= limit]
@@ -193,6 +198,11 @@ class AnswerQuoter(Node):
 
 def _lacks_what_is_asked(text: str, part: str) -> bool:
     return lacks_asked_kind(text, part) or lacks_person(text, part)
+
+
+def _are_steps(one: ItemList, question: str) -> bool:
+    """Whether the items belong together: they are numbered, or "To …:" introduces them."""
+    return one.is_numbered or bool(one.lead and tells_how(one.lead.text, question))
 
 
 def _is_introduced(one: ItemList, question: str) -> bool:

@@ -131,6 +131,14 @@ async def test_a_single_item_that_answers_is_quoted_alone_except_from_steps(
     assert await texts(AnswerQuoter(answers(score, "Sail")), given) == quoted
 
 
+async def test_bullets_introduced_by_their_purpose_are_steps() -> None:
+    steps = ["To sail:", "Play a card.", "Move your ship."]
+    text = "\n- ".join(steps)
+    passages = [Passage(id="turn", title="Rules – Sailing", text=text)]
+    given = asked("How do I sail my ship?", passages=passages, long_term=["turn"])
+    assert await texts(AnswerQuoter(answers(0.9, "Play a card")), given) == steps
+
+
 async def test_a_list_of_two_passages_is_quoted_from_both() -> None:
     first, second = "Do all:\n- Sail: play.\n- Rest.", "- Sail: draw."
     passages = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from citeproof.tools.citations.marks import content
 from citeproof.tools.entailment.numbers import NUMBER_VALUES
@@ -28,6 +29,12 @@ _NO_COUNT = re.compile(
     re.IGNORECASE,
 )
 """Years, and words that are often not meant as numbers."""
+_TIMED = re.compile(
+    rf"(?:\d[\d.,]*|\b(?:{'|'.join(NUMBER_VALUES)}))[ -]"
+    r"(?P<unit>second|minute|hour|day|week|month|year)s?\b",
+    re.IGNORECASE,
+)
+"""A number of hours or the like."""
 _MAIN_CLAUSE = (
     r"\b(?:is|are|do|does|did|can|could|will|would|may|must|should)"
     r" (?:I|you|we|they|he|she|it|there|the|a|an|my)\b"
@@ -96,6 +103,8 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
     True
     >>> lacks_asked_kind("A dozen settled there.", "How many settled there?")
     False
+    >>> lacks_asked_kind("Cards are shown 20 minutes early.", "How many cards are shown?")
+    True
     >>> lacks_asked_kind("It is the strongest beer of all.", "How strong is the stout?")
     True
     >>> lacks_asked_kind("The bins are emptied weekly.", "How often are the bins emptied?")
@@ -111,7 +120,8 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
         return _REASON.search(answer) is None
     asking = strip_preamble(question)
     if _HOW_MANY.match(asking):
-        wanted, said = _NUMBER, _NO_COUNT.sub(" ", answer)
+        wanted, said = _NUMBER, _TIMED.sub(partial(_keep_asked, question), answer)
+        said = _NO_COUNT.sub(" ", said)
     elif _WHEN.match(asking):
         wanted, said = _TIME, answer
     elif _HOW_LONG.match(asking):
@@ -123,6 +133,11 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
     asked = set(re.findall(r"\w+", question.lower())) - {"when"}
     own = (word for word in re.findall(r"\w+", said.lower()) if word not in asked)
     return wanted.search(" ".join(own)) is None
+
+
+def _keep_asked(question: str, timed: re.Match[str]) -> str:
+    """Return a number of hours or the like if the question asks for hours; else nothing."""
+    return timed[0] if re.search(rf"how many\b.*\b{timed['unit']}", question, re.I) else " "
 
 
 def lacks_person(answer: str, question: str) -> bool:
