@@ -27,7 +27,7 @@ _CLEFT = r"\s+(?:was|is)\s+(?:not\s+)?(?:(?:until|only)\b|(?:in|on)\s+(?-i:[A-Z\
 """Follows the "it" of "It was not until 1871 that …", which refers to nothing. "It is on the street
 that leads to the harbour" may refer to a shop."""
 _LINKED = re.compile(
-    rf"\W*(?:{_OPENERS}|consequently|as a result|in addition"
+    rf"\W*(?:{_OPENERS}|consequently|as a result|in addition|for example|for instance|e\.g"
     r"|(?:\w+ )?\w+ (?:year|month|week|day|hour|minute)s? (?:later|earlier|afterwards)"
     r"|(?:the )?(?:former|latter)"
     r"|(?:the )?default(?:s to| (?:value |setting )?(?:is|are))"

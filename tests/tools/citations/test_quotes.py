@@ -14,6 +14,7 @@ from citeproof.tools.citations.quotes import Quote, depends_on_context, find_quo
         ("It was lit in 1871.", True),
         ("This made the tower famous.", True),
         ("However, the lamp failed.", True),
+        ("For example, the lamp failed.", True),
         ("In this year a storm came.", True),
         ("After he left, the lamp failed.", True),
         ("In 1871 she built a tower.", True),
