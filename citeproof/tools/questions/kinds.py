@@ -18,7 +18,7 @@ _HOW_TALL = re.compile(
 _HOW_LONG = re.compile(r"\s*(?:\w+\s+)?how (?:long|far|old|soon|often)\b", re.IGNORECASE)
 _FIGURE = re.compile(rf"\d|\b(?:{'|'.join(NUMBER_VALUES)})\b", re.IGNORECASE)
 _OTHERS = """
-    million billion trillion pair couple dozens hundreds thousands no none nobody nothing all every
+    million billion trillion pair couple dozens hundreds thousands no none nobody all every
     each unlimited several multiple
 """
 _NUMBER = re.compile(rf"\d|\b(?:{'|'.join([*NUMBER_VALUES, *_OTHERS.split()])})\b", re.IGNORECASE)
