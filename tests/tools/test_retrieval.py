@@ -101,6 +101,23 @@ async def test_k_and_empty_queries(index: Index) -> None:
         await retriever.retrieve("sheep", 0)
 
 
+@pytest.mark.parametrize("kind", ["fused", "dense", "bm25"])
+async def test_copies_of_a_passage_are_found_once(kind: Kind) -> None:
+    long = "High water comes to the harbour at noon. " * 4
+    texts = {
+        "Guide – Tides": long,
+        "Guide, 2nd edition – Tides": long.replace(" ", "  "),
+        "Guide – Ferry": long,
+        "Guide – Storms": "There is no water.",
+        "Old guide – Storms": "There is no water.",
+    }
+    passages = [Passage(id=title, title=title, text=text) for title, text in texts.items()]
+    pool = from_passages(passages, WordEmbeddings(dimension=2048)).pool
+    found = await HybridRetriever(pool, kind).retrieve("Tides, ferry, water, storms", 4)
+    named = sorted(passage.title.rpartition(" – ")[2] for passage in found)
+    assert named == ["Ferry", "Storms", "Storms", "Tides"]
+
+
 async def test_an_empty_index_finds_nothing() -> None:
     index = Index.open(ChromaSettings(in_memory=True), RetrieverSettings(), WordEmbeddings())
     assert await index.retriever().retrieve("anything", 5) == []

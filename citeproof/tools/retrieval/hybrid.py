@@ -22,6 +22,10 @@ BY_WORDS = "searched by words alone"
 """Beginning of the note if a fused search had no vectors."""
 _DEPTH = 5
 """Candidates of each search in a fusion, as a multiple of k."""
+_SPARE = 2
+"""Passages that are looked at, as a multiple of k, so that k are left without copies."""
+_LEAST_COPY = 150
+"""Fewest characters of a passage that counts as a copy. "Not available." may stand below many."""
 _LEAST_DEPTH = 100
 """Fewest candidates, so that a search for 5 passages finds the first 5 of a search for 20."""
 
@@ -56,25 +60,40 @@ class HybridRetriever:
         asked = list(dict.fromkeys(query.strip() for query in queries if query.strip()))
         try:
             ranked = dict(zip(asked, self._rank(asked, k), strict=True)) if asked else {}
-            return [self.pool.get(ranked.get(query.strip(), [])) for query in queries]
+            found = [self.pool.get(ranked.get(query.strip(), [])) for query in queries]
         except StoreError as error:
             raise RetrievalError(error.what, why=error.why, fix=error.fix) from error
         except CiteproofError:
             raise
         except Exception as error:  # from an embedding model or pool of the caller's
             raise RetrievalError("The search failed", why=f"{error}") from error
+        return [drop_copies(passages)[:k] for passages in found]
 
     def _rank(self, queries: list[str], k: int) -> list[list[str]]:
         share = {"dense": 1.0, "bm25": 0.0}.get(self.kind, self.dense_share)
-        depth = max(_LEAST_DEPTH, _DEPTH * k) if self.kind == "fused" else k
+        most = _SPARE * k
+        depth = max(_LEAST_DEPTH, _DEPTH * k) if self.kind == "fused" else most
         try:
             found = self.pool.candidates(queries, depth, self.kind)
         except ModelOutageError as error:  # from the embedder's server
             if self.kind != "fused":
                 raise
             note(f"{BY_WORDS}: {error}")
-            found, share = self.pool.candidates(queries, k, "bm25"), 0.0
-        return [fuse(candidates, share)[:k] for candidates in found]
+            found, share = self.pool.candidates(queries, most, "bm25"), 0.0
+        return [fuse(candidates, share)[:most] for candidates in found]
+
+
+def drop_copies(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages without those that say the same as an earlier one below the same heading.
+
+    Folders hold documents twice, in two versions or as parts of others: of 12,665 passages of six
+    manuals and three handbooks, 206 are copies, which would be shown, read and cited twice.
+    """
+    kept: dict[object, Passage] = {}
+    for one in passages:
+        said = one.title.rpartition(" – ")[2], " ".join(one.text.split())
+        kept.setdefault(said if len(said[1]) >= _LEAST_COPY else one.id, one)
+    return list(kept.values())
 
 
 def fuse(candidates: Sequence[Candidate], dense_share: float = DENSE_SHARE) -> list[str]:
