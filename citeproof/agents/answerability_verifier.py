@@ -85,7 +85,7 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
     async def __call__(self, state: AnswerabilityState) -> Update:
         """Choose the memory from the candidates, and decide whether it may answer the question.
 
-        If some surely answer, the memory has only those that may, and those that they name.
+        If some surely answer, only those that may answer stay, and those that they name.
         The rest of a list in the memory is kept beside it, for a quote of the whole list.
 
         `doubt` says so if that is not sure.
@@ -113,7 +113,8 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
             [found] = await self.search(source, [question], self.candidates)
         read = append_new(memory, found)
         by_part = await score_passages(model, parts, read)
-        best = [read[place] for place in rank_passages(by_part)]
+        ranking = rank_passages(by_part)
+        best = [read[place] for place in ranking]
         scores = list(map(max, zip(*by_part, strict=True)))
         judge = _Judge(self, question)
         look = await _look(parts, read, scores, len(memory), model, judge)
@@ -133,8 +134,9 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
                 look = second
             best = append_new(again, best)[: len(memory)]
         else:
-            by_id = [dict(zip([p.id for p in read], row, strict=True)) for row in by_part]
-            best = drop_unlikely(best[: len(memory)], by_id, halfway(model.threshold))
+            best, first = best[: len(memory)], ranking[: len(memory)]
+            of_best = [[row[place] for place in first] for row in by_part]
+            best = drop_unlikely(best, of_best, halfway(model.threshold))
         kept = [*best, *other_parts(best, read)]
         if fresh := tuple(passage for passage in kept if passage not in memory):
             emit(PassagesRetrieved(passages=fresh))

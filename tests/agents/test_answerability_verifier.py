@@ -80,6 +80,20 @@ async def test_each_part_of_a_question_needs_a_sure_answer() -> None:
     assert (await verifier(asked))["long_term"] == ["a", "b"]
 
 
+async def test_sure_answers_that_are_not_in_the_memory_do_not_empty_it() -> None:
+    scores = {("Lee", "Who"): 0.9, ("spring", "when"): 0.9}
+
+    def score(text: str, asked: str) -> float:
+        return next((s for (t, a), s in scores.items() if t in text and a in asked), 0.05)
+
+    others = [Passage(id=f"{n}", text=f"Ships, {n}.") for n in range(9)]
+    who, when = Passage(id="who", text="By Ann Lee."), Passage(id="when", text="In spring.")
+    given = state(question="Who built it and when?", passages=others[:1], long_term=["0"])
+    found = ListRetriever(lambda _: [*others, who, when])
+    verifier = AnswerabilityVerifier(no_llm(), found, TableEntailment(score))
+    assert (await verifier(given))["long_term"] == ["0"]
+
+
 async def test_two_passages_can_answer_together() -> None:
     def score(text: str, _: str) -> float:
         return 0.8 if "Tower" in text and "Light" in text else 0.3

@@ -15,7 +15,7 @@ from tests.graphs.vtg_simulation import Event, Trace, World, simulate
 
 QUESTION = "What holds?"
 TITLE = re.compile(r'<passage number="(\d+)" title="(P\d+)">')
-SCENARIOS = 100
+SCENARIOS = 200
 
 
 class Witness:

@@ -18,8 +18,8 @@ _TAGS = (
     "|figcaption|figure|font|h[1-6]|hr|i|iframe|img|ins|kbd|li|mark|nav|ol|p|picture|samp|small"
     "|source|span|strong|sub|summary|sup|tt|u|ul|var|video|wbr"
 )
-_SURELY = r"""</[a-z][\w-]*\s*>|<[a-z][\w-]*\s[^<>=]{0,200}=\s*["'][^<>]*>"""
-"""Any tag that ends something or has an attribute; `<file>` may stand for a name."""
+_OTHER_TAG = r"""</[a-z][\w-]*\s*>|<[a-z][\w-]*\s[^<>=]{0,200}=\s*["'][^<>]*>"""
+"""Matches any other tag that ends something or has an attribute; `<file>` may be a placeholder."""
 _HTML = re.compile(
     rf"(?P<escaped>{ESCAPED})|(?P<code>(?<!`)(?P<ticks>`{{1,9}}+)[^`\n]{{1,2000}}(?P=ticks))"
     r"|(?P<comment><!--)|(?P<table><table\b[^<>]*>)"
@@ -28,7 +28,7 @@ _HTML = re.compile(
     r"|<sup>(?P<raised>[^<>\n]{1,9})</sup>"
     r"|(?P<struck><(?P<old>del|s|strike)>[^<>]{0,2000}</(?P=old)>|(?<![~\\])~~[^~\n]{1,2000}~~(?!~))"
     r"|(?P<entity>&(?:\#\d{1,7}|\#x[\da-f]{1,6}|[a-z]\w{1,30});)"
-    rf"|(?P<tag></?(?:{_TAGS})(?:\s[^<>]*)?/?>|{_SURELY})",
+    rf"|(?P<tag></?(?:{_TAGS})(?:\s[^<>]*)?/?>|{_OTHER_TAG})",
     re.IGNORECASE,
 )
 _ENDS = {"comment": re.compile("-->"), "table": re.compile("</table>", re.IGNORECASE)}

@@ -136,7 +136,7 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
 
 
 def _keep_asked(question: str, timed: re.Match[str]) -> str:
-    """Return a number of hours or the like if the question asks for hours; else nothing."""
+    """Return a number of hours or the like if the question asks for its unit, else a blank."""
     return timed[0] if re.search(rf"how many\b.*\b{timed['unit']}", question, re.I) else " "
 
 

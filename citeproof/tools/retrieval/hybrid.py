@@ -22,12 +22,13 @@ BY_WORDS = "searched by words alone"
 """Beginning of the note if a fused search had no vectors."""
 _DEPTH = 5
 """Candidates of each search in a fusion, as a multiple of k."""
-_SPARE = 2
-"""Passages that are looked at, as a multiple of k, so that k are left without copies."""
-_LEAST_COPY = 150
-"""Fewest characters of a passage that counts as a copy. "Not available." may stand below many."""
 _LEAST_DEPTH = 100
 """Fewest candidates, so that a search for 5 passages finds the first 5 of a search for 20."""
+_SPARE = 2
+"""Passages to read, as a multiple of k, so that k are left without copies."""
+_LEAST_COPY = 150
+"""Fewest characters of a passage that counts as a copy. "Not available." may stand below many
+headings."""
 
 
 class HybridRetriever:
