@@ -152,9 +152,17 @@ def outlined(
     problems: Sequence[str] = (),
     begin: int = 0,
 ) -> Document:
-    """Build a document of `sections`, by default titled after its first heading or its file."""
-    named = (name for *_, level, name in headings if level < BOLD and name)
-    title = title or next(named, path.stem)
+    """Build a document of `sections`, by default titled after its main heading or its file.
+
+    The main heading is the first one, unless another has its level or a higher one: then both name
+    sections. A heading of level 1 that begins the text is the main one all the same.
+    """
+    named = [(start, level, name) for start, _, level, name in headings if level < BOLD and name]
+    if named and not title:
+        start, top, name = named[0]
+        is_alone = all(level > top for _, level, _ in named[1:])
+        title = name if is_alone or (top == 1 and not text[begin:start].strip()) else ""
+    title = title or path.stem
     parts = sections(text, headings, title, begin, kept=kept)
     return Document(str(path), title, parts, tuple(problems))
 

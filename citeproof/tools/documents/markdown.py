@@ -18,10 +18,12 @@ from citeproof.tools.documents.base import (
     unusable,
 )
 from citeproof.tools.documents.encodings import decode, decode_any
+from citeproof.tools.documents.markdown_boxes import without_boxes
 from citeproof.tools.documents.markdown_code import CodeLines, show_marks, split_code
 from citeproof.tools.documents.markdown_html import without_html
 from citeproof.tools.documents.markdown_inline import CODE, without_marks
 from citeproof.tools.documents.markdown_lines import join_wrapped
+from citeproof.tools.documents.markdown_notes import without_note_marks
 from citeproof.tools.documents.markdown_tags import without_tags
 from citeproof.tools.documents.mdx import without_mdx
 from citeproof.tools.documents.pipe_tables import write_out_tables
@@ -71,6 +73,7 @@ def _change_body(raw: str, change: Callable[[str], str]) -> str:
 
 
 def _read(raw: str, problems: tuple[str, ...], path: Path) -> Document:
+    raw = _change_body(raw, lambda body: without_note_marks(without_boxes(body)))
     raw, more = without_html(without_tags(raw))
     problems = (*problems, *more)
     raw = _change_body(raw, join_wrapped)
@@ -79,13 +82,11 @@ def _read(raw: str, problems: tuple[str, ...], path: Path) -> Document:
     begin = front.end() if front else 0
     headings = _markdown_headings(text, begin)
     named = _FRONT_TITLE.search(front[1]) if front else None
-    main = next((name for *_, level, name in headings if level == 1 and name), "")
     given = (named["folded"] or named["quoted"] or named["plain"] or "") if named else ""
-    title = " ".join(given.split()) or main
     inner = [*name_long_lists(text), *_bold_headings(raw, text)]
     headings = sorted([*headings, *(one for one in inner if one[0] >= begin)])
     headings = [(start, body, level, show_marks(name)) for start, body, level, name in headings]
-    text, title = show_marks(text), show_marks(title)
+    text, title = show_marks(text), show_marks(" ".join(given.split()))
     return outlined(path, text, headings, rows, title=title, problems=problems, begin=begin)
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 """The line that opens a block; one such as "```pip install x```" is inline code."""
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?)\s+\w|===[!+]?\s+[\"']")
-"""The line that opens a box or a tab of MkDocs, whose text is indented."""
 _DEEP = 4
 """A block of code is indented by this many columns more than the text around it."""
 ESCAPED = r"\\[!-+\--/<-@\[-`{-~]"
@@ -35,7 +33,7 @@ class CodeLines:
     """Takes the lines of a text one after the other, and says whether each is code.
 
     That is a line of a fenced block, or one that is indented after a blank line. The text of a list
-    or a box is indented too, so there it must be indented further.
+    is indented too, so there it must be indented further.
     """
 
     indented: bool = True
@@ -43,7 +41,7 @@ class CodeLines:
     fence: str = ""
     """The marks that opened the block, if one is open."""
     _depth: int = 0
-    """The column at which the text of the list or box begins."""
+    """The column at which the text of the list begins."""
     _may_begin: bool = True
     """Whether an indented block may begin or go on."""
 
@@ -64,8 +62,6 @@ class CodeLines:
         item = _ITEM.match(said)
         if item:
             self._depth = indent + min(item.end(), _DEEP)
-        elif _ADMONITION.match(said):
-            self._depth = indent + _DEEP
         elif self._may_begin:
             self._depth = min(self._depth, indent)
         self._may_begin = False

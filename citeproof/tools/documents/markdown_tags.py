@@ -6,7 +6,10 @@ import re
 
 from citeproof.tools.documents.markdown_code import split_code
 
-_TAG = r"(?:\{%(?:[^%\n]|%(?!\})){1,500}%\}|\{\{([<%])(?:[^<>%\n]){1,500}[>%]\}\})"
+_TAG = (
+    r"(?:\{%(?:[^%\n]|%(?!\})){1,500}%\}|\{\{[<%](?:[^<>%\n]){1,500}[>%]\}\}"
+    r"|\{:[^{}\n]{1,300}\})"
+)
 _LINE = re.compile(rf"\s*{_TAG}(?:\s*{_TAG})*\s*")
 _TITLE = re.compile(r"""\s(?:title|header|name)=(["'])(.*?)\1""")
 _CODE = re.compile(r"\s*\{%-?\s*(?P<end>end)?highlight\b(?:\s+(?P<language>\w+))?[^%]*%\}\s*")
@@ -22,7 +25,7 @@ def without_tags(raw: str) -> str:
     >>> without_tags('{% tab title="Linux" %}')
     'Linux'
     """
-    if "{%" not in raw and "{{" not in raw:
+    if not any(mark in raw for mark in ("{%", "{{", "{:")):
         return raw
     return "\n".join(line if is_code else _say(line) for line, is_code in split_code(raw))
 

@@ -152,7 +152,7 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
         ),
         (
             '!!! note "Limits"\n\n    **Five**.\n\n=== "Oil"\n\n    *Lamp*.\n\nEnd\n\n    **x**',
-            '!!! note "Limits"\n\n    Five.\n\n=== "Oil"\n\n    Lamp.\n\nEnd\n\n    **x**',
+            "Limits\n\nFive.\n\nOil\n\nLamp.\n\nEnd\n\n    **x**",
         ),
         ("- Go\n\nNow:\n\n    **x**\n    <b>\n", "- Go\n\nNow:\n\n    **x**\n    <b>"),
         ("```\n**kept**\n```\n**not**", "```\n**kept**\n```\nnot"),

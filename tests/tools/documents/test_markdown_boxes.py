@@ -1,0 +1,66 @@
+"""Block quotes and boxes of Markdown are read as text, and their marks leave no trace."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from citeproof.tools.documents.markdown_boxes import without_boxes
+from tests.tools.documents.reading import passages
+
+QUOTES = [
+    (
+        "> It is a state in which each and every one\n> copes.",
+        "It is a state in which each and every one copes.",
+    ),
+    ("He said:\n> Go.\nAnd went.", "He said:\n\nGo.\n\nAnd went."),
+    ("> One\n>\n> Two\n>> Three", "One\n\nTwo\n\nThree"),
+    ("1. Open it\n   > It may be hot.", "1. Open it\n\n   It may be hot."),
+    ("> ```\n> # lamp --oil > log\n> ```", "```\n# lamp --oil > log\n```"),
+    ("> ## Removed\n> Since 2025.\n> ---", "Removed\n\nSince 2025."),
+    ("```\n> kept\n```", "```\n> kept\n```"),
+    ("Lit:\n\n    > kept", "Lit:\n\n    > kept"),
+    ('<a\n href="x"\n>Lamp</a> is lit.', "Lamp is lit."),
+    ("a is\n>b", "a is\n>b"),
+]
+BOXES = [
+    ("> [!NOTE]\n> Oil it daily.", "Oil it daily."),
+    ("> [!tip]- Oil it daily.\n> Or weekly.", "Oil it daily.\nOr weekly."),
+    ("> [!warning|wide] Hot lamps\n> Wait.", "Hot lamps\nWait."),
+    ("> [!note]", ""),
+    (
+        "!!! warning\n\n    Hot.\n\n    Wait:\n\n        x = 1\n\nOn.",
+        "Hot.\n\nWait:\n\n    x = 1\n\nOn.",
+    ),
+    ('??? note "Five lamps"\n    Oil them.', "Five lamps\n\nOil them."),
+    ("- Go\n\n    !!! note\n        Lit.\n\n    On.", "- Go\n\n    Lit.\n\n    On."),
+    ('=== "Linux"\n\n    ```sh\n    lamp\n    ```', "Linux\n\n```sh\nlamp\n```"),
+    ("!!! It is lit !!!", "!!! It is lit !!!"),
+    (":::note\n\nHot.\n\n:::\n\nOn.", "Hot.\n\nOn."),
+    (":::tip[Oil **first**]\nThen light.\n:::", "Oil first\n\nThen light."),
+    ("::: details Five lamps\nOil them.\n:::", "Five lamps\n\nOil them."),
+    ("::: {.callout-note}\nHot.\n:::", "Hot."),
+    ("```\n:::note\n```", "```\n:::note\n```"),
+    ("Hot.\n{: .note }", "Hot."),
+]
+
+
+@pytest.mark.parametrize(("raw", "read"), [*QUOTES, *BOXES])
+def test_quotes_and_boxes_are_read_as_text(raw: str, read: str) -> None:
+    [passage] = passages(f"# Lamps\n\nSee.\n\n{raw}\n", "a.md")
+    assert passage.text == f"See.\n\n{read}".strip()
+
+
+def test_a_heading_in_a_quote_begins_no_section() -> None:
+    [passage] = passages("# Lamps\n\nSee.\n\n> # Removed\n> Since 2025.", "a.md")
+    assert (passage.title, passage.text) == ("Lamps", "See.\n\nRemoved\n\nSince 2025.")
+
+
+def test_many_marks_take_time_in_proportion_to_their_number() -> None:
+    texts = [">" * 20_000, "> " * 10_000 + "x", "!!! a\n" * 5_000, '=== "' * 5_000, ":" * 20_000]
+    texts += ["".join(f"{' ' * 4 * n}!!! a\n" for n in range(300)), "> [!a\n" * 5_000]
+    began = time.process_time()
+    for text in texts:
+        without_boxes(text)
+    assert time.process_time() - began < 20
