@@ -43,7 +43,6 @@ _FRONT_TITLE = re.compile(
     r"|(?P<plain>.*?)(?:[ \t]\#.*)?$)",
     re.MULTILINE,
 )
-_ATTRIBUTES = re.compile(r"\{[#.][^{}]*\}$")
 _MARKS = re.compile(CODE + r"|[*`]|(?<!\w)_+|_+(?!\w)")
 _BOLD = re.compile(r"(\*\*|__)(?=[^\s*_])(?P<said>[^*_]*[^\s*_])\1[ \t]*\\?")
 """Matches a line that is all bold, up to the break after it."""
@@ -130,11 +129,8 @@ def _bold_headings(raw: str, text: str) -> Iterator[Heading]:
 
 
 def _opened(heading: str) -> str:
-    """Return a heading without its attributes, `{#name}`, and the marks that close it.
-
-    Those of `C#` belong to the word.
-    """
-    heading = _ATTRIBUTES.sub("", heading.rstrip()).rstrip()
+    """Return a heading without the marks that close it; those of `C#` belong to the word."""
+    heading = heading.rstrip()
     name = heading.rstrip("#")
     return heading if name[-1:].strip() else name
 

@@ -1,4 +1,4 @@
-"""Removes the marks of block quotes and boxes from Markdown; their text reads like the rest.
+"""Removes the marks of block quotes, boxes and definitions from Markdown; their text stays.
 
 Boxes are GitHub's alerts and Obsidian's callouts, which are block quotes, the indented ones of
 MkDocs, and those between colons of Docusaurus, VuePress and Pandoc.
@@ -23,15 +23,16 @@ _FENCED = re.compile(
     r"[ \t]*:{3,}[ \t]*(?:(?P<kind>[\w-]+)|\{[^{}\n]*\})?(?:\{[^{}\n]*\})?"
     r"(?:\[(?P<own>[^\]\n]*)\]|[ \t]+(?P<title>[^\n{]*))?(?:\{[^{}\n]*\})?[ \t:]*"
 )
+_DEFINITION = re.compile(r" {0,3}:[ \t]+(?=\S)")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]+(?P<name>.*?)[ \t]*#*|(?:-+|=+|\*+))[ \t]*")
 """A heading in a quote is none of the document's, and neither is a rule below a line."""
 _BODY = 4
-"""Columns by which MkDocs indents the text of a box."""
+"""Columns by which the text of a box in MkDocs is indented, and that of a definition."""
 _DEEPEST = 20
 
 
 def without_boxes(text: str, depth: int = 0) -> str:
-    r"""Return Markdown without the marks of quotes and boxes; titles of boxes stay, code as well.
+    r"""Return Markdown without the marks of quotes, boxes and definitions; titles of boxes stay.
 
     >>> without_boxes("> [!tip] Tip\n> Oil the lamp\n> daily.")
     'Oil the lamp\ndaily.'
@@ -56,6 +57,13 @@ def without_boxes(text: str, depth: int = 0) -> str:
             body = "\n".join(one.expandtabs(_BODY)[indent:] for one in lines[place + 1 : end])
             said.add_apart(_title(box), _begin(line))
             said.add_apart(without_boxes(body, depth + 1), _begin(line))
+        elif begins := _DEFINITION.match(line):
+            wrapped = next((n for n in range(end, len(lines)) if not lines[n].strip()), len(lines))
+            end = _indented_end(lines, place, wrapped)
+            below = [one.expandtabs(_BODY)[_BODY:] for one in lines[wrapped:end]]
+            defined = [line[begins.end() :], *lines[place + 1 : wrapped], *below]
+            for one in without_boxes("\n".join(defined), depth + 1).split("\n"):
+                said.add(one)
         elif fenced := _FENCED.fullmatch(line):
             said.add_apart(_title(fenced), _begin(line))
         else:
@@ -111,10 +119,10 @@ def _quote_end(lines: Sequence[str], place: int) -> int:
     return end
 
 
-def _indented_end(lines: Sequence[str], place: int) -> int:
-    """The line after the text that is indented below a line."""
-    indent, end = _columns(lines[place]) + _BODY, place + 1
-    for below in range(place + 1, len(lines)):
+def _indented_end(lines: Sequence[str], place: int, begin: int | None = None) -> int:
+    """The line after the text that is indented below a line, from the next or another line on."""
+    indent, end = _columns(lines[place]) + _BODY, begin or place + 1
+    for below in range(end, len(lines)):
         if lines[below].strip():
             if _columns(lines[below]) < indent:
                 break

@@ -1,4 +1,4 @@
-"""Block quotes and boxes of Markdown are read as text, and their marks leave no trace."""
+"""Block quotes, boxes and definitions of Markdown are read as text, without their marks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ import pytest
 from citeproof.tools.documents.markdown_boxes import without_boxes
 from tests.tools.documents.reading import passages
 
+DEFINITIONS = [
+    ("Lamp\n: It is lit.\n: It is hot.", "Lamp\nIt is lit.\nIt is hot."),
+    (
+        ": The kind of oil. Any of\nthe two.\n\n    Defaults to **5**.\n\n        x\n\nOn.",
+        "The kind of oil. Any of the two.\n\nDefaults to 5.\n\n    x\n\nOn.",
+    ),
+    ("At 5 :30 or : 6", "At 5 :30 or : 6"),
+]
 QUOTES = [
     (
         "> It is a state in which each and every one\n> copes.",
@@ -46,8 +54,8 @@ BOXES = [
 ]
 
 
-@pytest.mark.parametrize(("raw", "read"), [*QUOTES, *BOXES])
-def test_quotes_and_boxes_are_read_as_text(raw: str, read: str) -> None:
+@pytest.mark.parametrize(("raw", "read"), [*DEFINITIONS, *QUOTES, *BOXES])
+def test_quotes_boxes_and_definitions_are_read_as_text(raw: str, read: str) -> None:
     [passage] = passages(f"# Lamps\n\nSee.\n\n{raw}\n", "a.md")
     assert passage.text == f"See.\n\n{read}".strip()
 
@@ -59,6 +67,7 @@ def test_a_heading_in_a_quote_begins_no_section() -> None:
 
 def test_many_marks_take_time_in_proportion_to_their_number() -> None:
     texts = [">" * 20_000, "> " * 10_000 + "x", "!!! a\n" * 5_000, '=== "' * 5_000, ":" * 20_000]
+    texts += [": a\n" * 5_000, "a\n: b\n\n" * 3_000, ": a\n\n    b\n\n" * 2_000]
     texts += ["".join(f"{' ' * 4 * n}!!! a\n" for n in range(300)), "> [!a\n" * 5_000]
     began = time.process_time()
     for text in texts:
