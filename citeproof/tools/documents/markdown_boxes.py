@@ -24,6 +24,7 @@ _FENCED = re.compile(
     r"(?:\[(?P<own>[^\]\n]*)\]|[ \t]+(?P<title>[^\n{]*))?(?:\{[^{}\n]*\})?[ \t:]*"
 )
 _DEFINITION = re.compile(r" {0,3}:[ \t]+(?=\S)")
+_ENDS_DEFINITION = re.compile(rf"[ \t]*\Z|{_DEFINITION.pattern}")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]+(?P<name>.*?)[ \t]*#*|(?:-+|=+|\*+))[ \t]*")
 """A heading in a quote is none of the document's, and neither is a rule below a line."""
 _BODY = 4
@@ -58,7 +59,9 @@ def without_boxes(text: str, depth: int = 0) -> str:
             said.add_apart(_title(box), _begin(line))
             said.add_apart(without_boxes(body, depth + 1), _begin(line))
         elif begins := _DEFINITION.match(line):
-            wrapped = next((n for n in range(end, len(lines)) if not lines[n].strip()), len(lines))
+            wrapped = end
+            while wrapped < len(lines) and not _ENDS_DEFINITION.match(lines[wrapped]):
+                wrapped += 1
             end = _indented_end(lines, place, wrapped)
             below = [one.expandtabs(_BODY)[_BODY:] for one in lines[wrapped:end]]
             defined = [line[begins.end() :], *lines[place + 1 : wrapped], *below]

@@ -15,6 +15,7 @@ DEFINITIONS = [
         ": The kind of oil. Any of\nthe two.\n\n    Defaults to **5**.\n\n        x\n\nOn.",
         "The kind of oil. Any of the two.\n\nDefaults to 5.\n\n    x\n\nOn.",
     ),
+    ("Lamp\n" + ": Lit.\n" * 50, "\n".join(["Lamp", *["Lit."] * 50])),
     ("At 5 :30 or : 6", "At 5 :30 or : 6"),
 ]
 QUOTES = [
