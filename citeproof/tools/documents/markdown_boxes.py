@@ -108,7 +108,7 @@ def _read_quote(lines: Sequence[str], depth: int) -> str:
         heading = None if code.take(line) else _HEADING.fullmatch(line)
         body += ["", heading["name"] or "", ""] if heading else [line]
     text = without_boxes("\n".join(body), depth).strip("\n")
-    return "\n".join([*filter(None, title), text]) if text else "".join(title)
+    return "\n\n".join(filter(None, [*title, text]))
 
 
 def _quote_end(lines: Sequence[str], place: int) -> int:

@@ -68,6 +68,11 @@ _NUMBER_OR_TIME = re.compile(
     rf"{_FIGURE.pattern}|{_TIME.pattern}|\b(?:{'|'.join(_SPANS.split())})\b", re.IGNORECASE
 )
 """What tells how long, how far, how old, how soon or how often."""
+_NO_SPAN = re.compile(
+    rf"\b(?:number|amount|period|length) of (?:time|(?:{'|'.join(_UNITS.split())})s?)\b",
+    re.IGNORECASE,
+)
+"""As in "for a certain number of days", which does not tell how long."""
 _REASON = re.compile(
     r"\b(?:because|since|so|to \w+|for|due|as|therefore|thus|owing|thanks|hence|given|after"
     r"|led to|lead\w* to|hop(?:ed|ing)"
@@ -109,6 +114,8 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
     True
     >>> lacks_asked_kind("The bins are emptied weekly.", "How often are the bins emptied?")
     False
+    >>> lacks_asked_kind("They are kept for a number of days.", "How long are they kept?")
+    True
     >>> lacks_asked_kind("The treaty did not adopt it.", "When was the treaty adopted?")
     True
     >>> lacks_asked_kind("It is meant for batch jobs.", "When should I use the gateway?")
@@ -125,7 +132,7 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
     elif _WHEN.match(asking):
         wanted, said = _TIME, answer
     elif _HOW_LONG.match(asking):
-        wanted, said = _NUMBER_OR_TIME, answer
+        wanted, said = _FIGURE if _NO_SPAN.search(answer) else _NUMBER_OR_TIME, answer
     elif _HOW_TALL.match(asking):
         wanted, said = _FIGURE, answer
     else:

@@ -35,8 +35,8 @@ QUOTES = [
 ]
 BOXES = [
     ("> [!NOTE]\n> Oil it daily.", "Oil it daily."),
-    ("> [!tip]- Oil it daily.\n> Or weekly.", "Oil it daily.\nOr weekly."),
-    ("> [!warning|wide] Hot lamps\n> Wait.", "Hot lamps\nWait."),
+    ("> [!tip]- Oil it daily.\n> Or weekly.", "Oil it daily.\n\nOr weekly."),
+    ("> [!warning|wide] Hot lamps\n> Wait.", "Hot lamps\n\nWait."),
     ("> [!note]", ""),
     (
         "!!! warning\n\n    Hot.\n\n    Wait:\n\n        x = 1\n\nOn.",
