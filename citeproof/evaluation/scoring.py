@@ -210,7 +210,7 @@ def _of_run(example: Example, result: Result) -> Scores:
 
 def _askings(
     example: Example, result: Result, mode: Mode, most: int, cot: bool
-) -> Iterator[Asking[bool, Scores]]:
+) -> Iterator[Asking[Pair, bool, Scores]]:
     if cot and example.task == "qampari" and mode == "corrected":
         result = result.model_copy(update={"output": result.output.partition(":")[2]})
     yield citation_scores(example, result, mode, most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import re
 import sqlite3
@@ -49,6 +50,27 @@ async def test_equal_pairs_are_computed_once_and_scores_keep_their_order() -> No
         assert await kept.scores([Pair("p", "left", prefix="x")]) == [0.2]
     assert table.pairs == [RIGHT, LEFT]
     assert meter.used.nli_pairs == 4
+
+
+async def test_a_kept_score_takes_the_place_of_a_quick_one(tmp_path: Path) -> None:
+    class Quick(TableEntailment):
+        final_below = 0.5
+
+        async def quick_scores(self, pairs: Sequence[Pair]) -> list[float]:
+            return [0.6 for _ in pairs]
+
+    model = Quick({("p", "left"): 0.2, ("p", "right"): 0.8})
+    for kept in (CachedEntailment(model, file=tmp_path / "scores.db") for _ in range(2)):
+        with use_meter(Meter()) as meter:
+            assert await kept.scores([LEFT]) == [0.2]
+            assert await kept.quick_scores([LEFT, RIGHT]) == [0.2, 0.6]
+        assert (kept.final_below, meter.used.nli_pairs) == (0.5, 3)
+    assert model.pairs == [LEFT]
+
+
+async def test_all_quick_scores_of_a_model_without_such_are_final() -> None:
+    kept = CachedEntailment(TableEntailment({("p", "left"): 0.2}))
+    assert (await kept.quick_scores([LEFT]), kept.final_below) == ([0.2], math.inf)
 
 
 async def test_a_score_file_outlives_the_process_and_holds_no_text(tmp_path: Path) -> None:

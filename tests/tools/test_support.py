@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import pytest
 
 from citeproof import Passage
 from citeproof.testing import TableEntailment
-from citeproof.tools.entailment import Score, Support, find_support, find_supports
+from citeproof.tools.entailment import Pair, Score, Support, find_support, find_supports
 
 LETTERS = "pqrst"
 PASSAGES = {n: Passage(id=c, text=f"<{c}>") for n, c in enumerate(LETTERS, start=1)}
@@ -79,6 +80,30 @@ async def test_passages_that_do_not_speak_of_one_another_prove_nothing_together(
 async def test_of_several_passages_the_best_is_taken() -> None:
     model = TableEntailment(lambda premise, _: {"<p>": 0.6, "<q>": 0.9}.get(premise, 0.7))
     assert kept(await find_support(model, "?", PASSAGES, "claim")) == "q"
+
+
+@pytest.mark.parametrize(
+    ("final", "found", "asked"),
+    [
+        ({"p": 0.8, "q": 0.9}, "p", "p"),  # q would score more, but p suffices
+        ({"p": 0.4, "q": 0.9}, "q", "pq"),
+        ({"p": 0.4, "q": 0.3, "r": 0.2}, "", "pqr"),
+    ],
+)
+async def test_only_the_most_promising_passages_are_read_thoroughly(
+    final: dict[str, float], found: str, asked: str
+) -> None:
+    class Quick(TableEntailment):
+        final_below = 0.5
+        quick = TableEntailment(lambda text, _: {"<p>": 0.9, "<q>": 0.8, "<r>": 0.7}.get(text, 0.1))
+
+        async def quick_scores(self, pairs: Sequence[Pair]) -> list[float]:
+            return await self.quick.scores(pairs)
+
+    model = Quick(lambda text, _: final[text.strip("<>")])
+    support = await find_support(model, "?", PASSAGES, "claim")
+    assert "".join(pair.premise.strip("<>") for pair in model.pairs) == asked
+    assert (support.holds, kept(support) if found else "") == (bool(found), found)
 
 
 async def test_each_round_of_all_claims_is_one_batch() -> None:

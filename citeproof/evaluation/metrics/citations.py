@@ -58,7 +58,7 @@ def statements(
 
 def citation_scores(
     example: Example, result: Result, mode: Mode, most: int = MOST_CITATIONS
-) -> Asking[bool, Scores]:
+) -> Asking[Pair, bool, Scores]:
     """Compute the scores of an answer, asking the judge in at most three rounds.
 
     Recall is the share of statements that their cited passages entail together. Precision is the
@@ -105,7 +105,7 @@ def harmonic(recall: float, precision: float) -> float:
     return 2 * recall * precision / (recall + precision) if recall + precision else 0.0
 
 
-def wrongly_proved(answer: Answer) -> Asking[bool, Scores]:
+def wrongly_proved(answer: Answer) -> Asking[Pair, bool, Scores]:
     """Compute the share of claims given as proved whose citations do not entail them.
 
     Claims flagged as unproved don't count. There is no score if no claim is given as proved. The

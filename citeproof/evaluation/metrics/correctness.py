@@ -100,7 +100,7 @@ def qampari_scores(text: str, answers: Sequence[Sequence[str]], mode: Mode) -> S
     }
 
 
-def claim_recall(text: str, claims: Sequence[str]) -> Asking[bool, Scores]:
+def claim_recall(text: str, claims: Sequence[str]) -> Asking[Pair, bool, Scores]:
     """Compute the share of claims that the whole answer, without marks, entails (ELI5)."""
     held = yield [Pair(text, claim) for claim in claims]
     return {"claim_recall": sum(held) / len(held)}

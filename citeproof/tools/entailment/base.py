@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from citeproof.prompts import context
 from citeproof.types import Passage
@@ -106,6 +106,21 @@ class Entailment(Protocol):
             ModelError: The model cannot be loaded or reached, or its scores cannot be used.
             ModelOutageError: A server or language model does not answer.
         """
+
+
+@runtime_checkable
+class QuickEntailment(Entailment, Protocol):
+    """A model that scores pairs quickly first, and takes its time for some of them.
+
+    Callers that need only one of several pairs ask about the most promising one first.
+    """
+
+    @property
+    def final_below(self) -> float:
+        """Quick scores below this are those of `scores`; others may become lower or higher."""
+
+    async def quick_scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return quick scores, in order; raises what `scores` does."""
 
 
 _unread: ContextVar[set[Pair] | None] = ContextVar("citeproof_unread", default=None)

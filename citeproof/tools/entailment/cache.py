@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import sqlite3
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from citeproof.runtime.meter import spend
 from citeproof.tools.entailment.base import (
     Entailment,
     Pair,
+    QuickEntailment,
     Score,
     collect_unread,
     contradiction_of,
@@ -45,6 +47,8 @@ class CachedEntailment:
         self.name = model.name
         self.threshold = model.threshold
         self.reads_many = bool(getattr(model, "reads_many", False))
+        self.final_below = float(getattr(model, "final_below", math.inf))
+        """Quick scores below this are final; without a limit, all are."""
         self.place = str(getattr(model, "place", ""))
         """The model's server, or that of a cascade's first model; empty for this process."""
         self.spans: Callable[[Pair], Awaitable[list[UnsupportedSpan]]] | None = getattr(
@@ -61,37 +65,53 @@ class CachedEntailment:
         Raises:
             StoreError: The file cannot be read or written.
         """
-        # A copy, since other callers may meanwhile push these scores out of the cache.
-        with self._lock:
-            known = {pair: self._scores[pair] for pair in pairs if pair in self._scores}
+        known = await self._find(pairs)
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-        if new and self._file is not None:
-            known |= await asyncio.to_thread(self._file.read, new)
-            new = [pair for pair in new if pair not in known]
-        computed: dict[Pair, float] = {}
         if new:
             with collect_unread() as unread:
                 computed = dict(zip(new, await self.model.scores(new), strict=True))
             kept = {pair: score for pair, score in computed.items() if pair not in unread}
             if self._file is not None:
                 await asyncio.to_thread(self._file.write, kept)
-            known |= kept
-        scores = [known[pair] if pair in known else computed[pair] for pair in pairs]
+            self._keep(kept)
+            known |= computed
+        return self._report([(pair, known[pair]) for pair in pairs])
+
+    async def quick_scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return scores, in order: the model's quick ones, if it has such, for new pairs.
+
+        Raises:
+            StoreError: The file cannot be read or written.
+        """
+        if not isinstance(self.model, QuickEntailment):
+            return await self.scores(pairs)
+        known = await self._find(pairs)
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        known |= dict(zip(new, await self.model.quick_scores(new) if new else (), strict=True))
+        return self._report([(pair, known[pair]) for pair in pairs])
+
+    async def _find(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
+        """Return the scores that are kept."""
         with self._lock:
-            self._scores |= known
+            known = {pair: self._scores[pair] for pair in pairs if pair in self._scores}
+        if self._file is not None and (new := [pair for pair in pairs if pair not in known]):
+            found = await asyncio.to_thread(self._file.read, new)
+            self._keep(found)
+            known |= found
+        return known
+
+    def _keep(self, scores: Mapping[Pair, float]) -> None:
+        with self._lock:
+            self._scores |= scores
             while len(self._scores) > MOST:
                 del self._scores[next(iter(self._scores))]
-        spend(Usage(nli_pairs=len(pairs)))
-        emit(
-            PairsScored(
-                model=self.name,
-                pairs=tuple(
-                    (pair.premise, pair.hypothesis, score)
-                    for pair, score in zip(pairs, scores, strict=True)
-                ),
-            )
-        )
-        return scores
+
+    def _report(self, scored: Sequence[tuple[Pair, float]]) -> list[float]:
+        """Count and report scores, and return them."""
+        spend(Usage(nli_pairs=len(scored)))
+        told = tuple((pair.premise, pair.hypothesis, score) for pair, score in scored)
+        emit(PairsScored(model=self.name, pairs=told))
+        return [score for _, score in scored]
 
 
 class _ScoreFile:

@@ -8,13 +8,15 @@ WiCE. Neither is best alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property, partial
 from hashlib import blake2s
+from typing import TypeAlias
 
 from citeproof.tools.entailment.base import (
     Entailment,
     Pair,
+    QuickEntailment,
     Score,
     blend_odds,
     halfway,
@@ -24,6 +26,8 @@ from citeproof.tools.entailment.base import (
 from citeproof.tools.entailment.code_names import missing_code
 from citeproof.tools.entailment.details import missing_details
 from citeproof.tools.entailment.verbatim import is_verbatim
+
+_Ask: TypeAlias = Callable[[Sequence[Pair]], Awaitable[list[float]]]
 
 _RULES = 5
 """Increased when the rules around the models change (details, identity), for the cached scores."""
@@ -62,6 +66,7 @@ class Cascade:
         judge_name: str = "judge",
     ) -> None:
         self.first = first
+        self._quick = first.quick_scores if isinstance(first, QuickEntailment) else first.scores
         self.threshold = first.threshold
         self.place = getattr(first, "place", "")
         """The server of `first`; empty for this process."""
@@ -73,11 +78,18 @@ class Cascade:
         self._open = judge
         self._blend = blend
 
+    @property
+    def final_below(self) -> float:
+        """The lowest score of `first` that the judge is consulted about."""
+        return self._band[0]
+
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of entailment of each pair, in order."""
-        asked = [pair for pair in pairs if not is_verbatim(pair.premise, pair.hypothesis)]
-        given = dict(zip(asked, await self._scores(asked) if asked else [], strict=True))
-        return [given.get(pair, Score(1.0, 0.0)) for pair in pairs]
+        return await _score_others(pairs, self._scores)
+
+    async def quick_scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return the scores of `first` alone, its quick ones if it has such."""
+        return await _score_others(pairs, partial(self._first_scores, self._quick))
 
     @cached_property
     def _judge(self) -> Entailment:
@@ -85,12 +97,7 @@ class Cascade:
 
     async def _scores(self, pairs: Sequence[Pair]) -> list[float]:
         """Return `scores` of hypotheses that are not sentences of their premises."""
-        scores = [
-            rescore(score, min(score, self.threshold / 2))
-            if missing_code(pair.premise, pair.hypothesis)
-            else score
-            for pair, score in zip(pairs, await self.first.scores(pairs), strict=True)
-        ]
+        scores = await self._first_scores(self.first.scores, pairs)
         low, high = self._band
         lacking = {
             i
@@ -107,3 +114,19 @@ class Cascade:
                 surely = stretch(min(scores[i], onto), halfway(self.threshold), self.threshold)
                 scores[i] = rescore(scores[i], surely if i in lacking else both)
         return scores
+
+    async def _first_scores(self, ask: _Ask, pairs: Sequence[Pair]) -> list[float]:
+        """Return the scores of `first`, low where the premise lacks a name in code."""
+        return [
+            rescore(score, min(score, self.threshold / 2))
+            if missing_code(pair.premise, pair.hypothesis)
+            else score
+            for pair, score in zip(pairs, await ask(pairs), strict=True)
+        ]
+
+
+async def _score_others(pairs: Sequence[Pair], ask: _Ask) -> list[float]:
+    """Score pairs, with 1 for those whose hypothesis is a sentence of its premise."""
+    asked = [pair for pair in pairs if not is_verbatim(pair.premise, pair.hypothesis)]
+    given = dict(zip(asked, await ask(asked) if asked else [], strict=True))
+    return [given.get(pair, Score(1.0, 0.0)) for pair in pairs]

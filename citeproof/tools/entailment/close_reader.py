@@ -57,10 +57,15 @@ class CloseReader:
         self._known: dict[Pair, float] = {}
         self.name = name_close_reader(first.name)
         """The model, and how it is read, so that cached scores do not mix."""
-        self.threshold = first.threshold
+        self.threshold = self.final_below = first.threshold
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of entailment of each pair, in order."""
+        scores = await self.quick_scores(pairs)
+        return await subtract_leads(pairs, scores, self.threshold, find_rivals, self._read)
+
+    async def quick_scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return the scores before claims that seem entailed are compared with their rivals."""
         known = await self._read(pairs)
         scores = [known[pair] for pair in pairs]
         cut = cache(excerpts)  # several claims may be read against one premise
@@ -89,7 +94,7 @@ class CloseReader:
         for i, excerpt in nearest.items():
             told = (contradiction_of(scores[i]), contradiction_of(known[excerpt]))
             scores[i] = Score(scores[i], max(one or 0.0 for one in told))
-        return await subtract_leads(pairs, scores, self.threshold, find_rivals, self._read)
+        return scores
 
     async def _read(self, asked: Iterable[Pair]) -> dict[Pair, float]:
         """Return the scores of pairs, computing the new ones in one batch."""

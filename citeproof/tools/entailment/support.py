@@ -13,6 +13,7 @@ be linked (`are_linked`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -20,7 +21,14 @@ from typing import Literal
 
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.meter import note
-from citeproof.tools.entailment.base import Entailment, Pair, contradicts, halfway, pair
+from citeproof.tools.entailment.base import (
+    Entailment,
+    Pair,
+    QuickEntailment,
+    contradicts,
+    halfway,
+    pair,
+)
 from citeproof.tools.entailment.links import are_linked
 from citeproof.tools.entailment.matter import is_about, is_of_subject, longer_words
 from citeproof.tools.entailment.rounds import Asking, ask_in_rounds
@@ -109,11 +117,23 @@ async def find_supports(
     """Run `find_support` for several claims, each with its passages; each round is one batch."""
     reads_many = bool(getattr(entailment, "reads_many", False))
     enough = (1 if fewest else MOST) if reads_many else 0
-    searches = [
-        _search(question, passages, claim, entailment.threshold, enough)
-        for passages, claim in claims
-    ]
-    return await ask_in_rounds(searches, entailment.scores)
+    quick_scores, final_below = entailment.scores, math.inf
+    if isinstance(entailment, QuickEntailment):
+        quick_scores, final_below = entailment.quick_scores, entailment.final_below
+    limits = entailment.threshold, final_below
+
+    async def ask(requests: Sequence[Pair | _Quick]) -> list[float]:
+        """Score pairs, some of them quickly."""
+        quick = [one.pair for one in requests if isinstance(one, _Quick)]
+        others = [one for one in requests if isinstance(one, Pair)]
+        told = [
+            iter(await score(pairs) if pairs else ())
+            for score, pairs in ((quick_scores, quick), (entailment.scores, others))
+        ]
+        return [next(told[isinstance(one, Pair)]) for one in requests]
+
+    searches = [_search(question, passages, claim, *limits, enough) for passages, claim in claims]
+    return await ask_in_rounds(searches, ask)
 
 
 async def whole_support(
@@ -147,11 +167,24 @@ async def trimmed_support(
     return Support(left, score, holds=True)
 
 
+@dataclass(frozen=True)
+class _Quick:
+    """A pair whose quick score is asked for."""
+
+    pair: Pair
+
+
 def _search(
-    question: str, passages: Mapping[int, Passage], claim: str, threshold: float, enough: int
-) -> Asking[float, Support]:
+    question: str,
+    passages: Mapping[int, Passage],
+    claim: str,
+    threshold: float,
+    final_below: float,
+    enough: int,
+) -> Asking[Pair | _Quick, float, Support]:
     """Ask for the scores of pairs, and return the support; see `find_support`.
 
+    A set whose quick score is not final is only scored if those with higher ones support nothing.
     If `enough` is not 0, all passages are first scored together, and up to so many may support the
     claim untrimmed.
     """
@@ -177,11 +210,22 @@ def _search(
         ]
         if not sets:
             continue
-        given = yield [pair(question, {n: passages[n] for n in some}, claim) for some in sets]
+        pairs = {some: pair(question, {n: passages[n] for n in some}, claim) for some in sets}
+        given = yield [_Quick(pairs[some]) for some in sets]
         scores |= dict(zip(sets, given, strict=True))
+        sets.sort(key=lambda some: -scores[some])
+        quick = [some for some in sets if scores[some] >= final_below]
+        final = [some for some in sets if scores[some] < final_below]
         if size == 1:
             against = {n: passages[n] for n in numbers if denies(passages[n], claim, scores[(n,)])}
-        while scores[best := max(sets, key=lambda some: scores[some])] >= limit:
+        while final or quick:
+            best = max(final, key=lambda some: scores[some], default=None)
+            if best is None or scores[best] < limit:
+                if not quick:
+                    break
+                final.append(quick.pop(0))
+                [scores[final[-1]]] = yield [pairs[final[-1]]]
+                continue
             chosen = {number: passages[number] for number in best}
             if _rests_on_titles(chosen.values(), claim):
                 [said] = yield [Pair("\n".join(p.text for p in chosen.values()), claim)]
