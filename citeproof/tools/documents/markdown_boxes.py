@@ -1,4 +1,4 @@
-"""Removes the marks of block quotes, boxes and definitions from Markdown; their text stays.
+"""Removes the marks of block quotes, boxes, definitions and footnotes from Markdown.
 
 Boxes are GitHub's alerts and Obsidian's callouts, which are block quotes, the indented ones of
 MkDocs, and those between colons of Docusaurus, VuePress and Pandoc.
@@ -16,14 +16,15 @@ _BEGINS_QUOTE = re.compile(r"[ \t]*>+[ \t]+\S")
 """A mark without a space may end a tag that has several lines, so it only begins a paragraph."""
 _CALLOUT = re.compile(r"\[!(?P<kind>[\w-]+)(?:\|[^\]\n]*)?\][-+]?[ \t]*(?P<title>.*)")
 _INDENTED = re.compile(
-    r"[ \t]*(?:(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w-]+)(?:[ \t]+[\w-]+)*|===[!+]?)"
+    r"[ \t]*(?:(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w-]+)(?:[ \t]+[\w-]+)*|===[!+]?(?=[ \t]+[\"']))"
     r"(?:[ \t]+(?P<mark>[\"'])(?P<title>.*)(?P=mark))?[ \t]*"
 )
 _FENCED = re.compile(
     r"[ \t]*:{3,}[ \t]*(?:(?P<kind>[\w-]+)|\{[^{}\n]*\})?(?:\{[^{}\n]*\})?"
     r"(?:\[(?P<own>[^\]\n]*)\]|[ \t]+(?P<title>[^\n{]*))?(?:\{[^{}\n]*\})?[ \t:]*"
 )
-_DEFINITION = re.compile(r" {0,3}:[ \t]+(?=\S)")
+_DEFINITION = re.compile(r" {0,3}(?::[ \t]+|\[\^[^\[\]\s]{1,50}\]:[ \t]*)(?=\S)")
+"""The mark before the definition of a term, or the text of a footnote."""
 _ENDS_DEFINITION = re.compile(rf"[ \t]*\Z|{_DEFINITION.pattern}")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]+(?P<name>.*?)[ \t]*#*|(?:-+|=+|\*+))[ \t]*")
 """A heading in a quote is none of the document's, and neither is a rule below a line."""

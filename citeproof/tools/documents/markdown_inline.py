@@ -14,10 +14,11 @@ _EMPHASIS = re.compile(
 """Emphasised words, and inline code, which may contain the same marks."""
 # The lengths are limited, since each of many brackets would be searched to the end of the line.
 _LINK = re.compile(
-    CODE + r"|!?\[(?P<words>(?:[^\[\]\n]|\[[^\[\]\n]{0,50}\](?!\()){0,300})\]"
+    CODE
+    + r"|<(?P<bare>https?://[^<>\s]{1,2000})>|!?\[(?P<words>(?:[^\[\]\n]|\[[^\[\]\n]{0,50}\](?!\()){0,300})\]"
     r"(?:(?P<address>\((?:[^()\n]|\([^()\n]{0,300}\)){0,1000}\))|\[(?P<name>[^\[\]\n]{0,300})\])?"
 )
-"""A link or picture, with an address or the name of one, and inline code."""
+"""A link or picture, with an address or the name of one; an address alone; and inline code."""
 _ADDRESS = re.compile(r"^ {0,3}\[(?P<name>[^\[\]^\n][^\[\]\n]{0,300})\]:[ \t]+\S.*$")
 """The line that gives a name to an address; a footnote, `[^1]: text`, is none."""
 
@@ -32,6 +33,8 @@ def without_marks(text: str) -> str:
     }
 
     def link(found: re.Match[str]) -> str:
+        if found["bare"]:
+            return found["bare"]
         if found["address"] or (found["name"] or found["words"] or "").lower() in named:
             return found["words"]
         return found[0]

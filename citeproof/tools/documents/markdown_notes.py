@@ -1,4 +1,7 @@
-"""Removes the marks that note-taking programs add to Markdown, as in a vault of Obsidian."""
+"""Removes the marks that note-taking programs add to Markdown, as in a vault of Obsidian.
+
+References to footnotes go as well; their texts stay where they are.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,11 @@ _MARKS = re.compile(
     r"(?:\\?\|(?P<words>[^\[\]\n]{1,300}))?\]\](?![(\[:\]])"
     r"|(?<![=\w])==(?=[^\s=])(?P<marked>[^=\n]{0,500}[^\s=])==(?![=\w])"
     r"|(?P<comment>(?<![%\w])%%[^%\n]{1,2000}%%(?!%))"
+    r"|(?P<footnote>[ \t]?\[\^[^\[\]\s]{1,50}\](?!:))"
     r"|(?P<block>(?:^|(?<=\s))\^[A-Za-z\d-]{4,40}[ \t]*$)"
 )
-"""Code, an embedded file, a link to a page or part of it, highlighted words, a comment, the name of
-a block."""
+"""Code, an embedded file, a link to a page or part of it, highlighted words, a comment, a reference
+to a footnote, the name of a block."""
 
 
 def without_note_marks(text: str) -> str:
@@ -37,7 +41,7 @@ def _say(found: re.Match[str]) -> str:
         return found["code"] or found["marked"]
     if found["words"]:
         return found["words"]
-    if found["embedded"] or found["comment"] or found["block"]:
+    if any(found[kind] for kind in ("embedded", "comment", "footnote", "block")):
         return ""
     page = (found["page"] or "").removesuffix(".md")
     parts = [part for part in (found["part"] or "").split("#") if part and part[0] != "^"]

@@ -16,6 +16,10 @@ DEFINITIONS = [
         "The kind of oil. Any of the two.\n\nDefaults to 5.\n\n    x\n\nOn.",
     ),
     ("Lamp\n" + ": Lit.\n" * 50, "\n".join(["Lamp", *["Lit."] * 50])),
+    (
+        "It is lit[^1] since 1920.[^b]\n\n[^1]: By oil.\n\n    Or gas.\n[^b]: So Bell.",
+        "It is lit since 1920.\n\nBy oil.\n\nOr gas.\nSo Bell.",
+    ),
     ("At 5 :30 or : 6", "At 5 :30 or : 6"),
 ]
 QUOTES = [
@@ -64,6 +68,11 @@ def test_quotes_boxes_and_definitions_are_read_as_text(raw: str, read: str) -> N
 def test_a_heading_in_a_quote_begins_no_section() -> None:
     [passage] = passages("# Lamps\n\nSee.\n\n> # Removed\n> Since 2025.", "a.md")
     assert (passage.title, passage.text) == ("Lamps", "See.\n\nRemoved\n\nSince 2025.")
+
+
+def test_an_underlined_heading_above_code_is_no_tab() -> None:
+    [passage] = passages("Lamp\n===\n\n    oil = 5\n", "a.md")
+    assert (passage.title, passage.text.strip()) == ("Lamp", "oil = 5")
 
 
 def test_many_marks_take_time_in_proportion_to_their_number() -> None:

@@ -163,12 +163,13 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
         ("See **[the fares](f.md#noss)** [![Map](m.svg)](m)", "See the fares Map"),
         (
             "[Fares][f], [F], [other] [1] [^1]\n\n[f]: <f.md> 'T'\n[^1]: Once.",
-            "Fares, F, [other] [1] [^1]\n\n\n[^1]: Once.",
+            "Fares, F, [other] [1]\n\n\nOnce.",
         ),
         (
             "Call `a[0](b)`, not \\[a](b).\n\n    [a](b)",
             "Call `a[0](b)`, not [a](b).\n\n    [a](b)",
         ),
+        ("See <https://noss.org/a?b> or <x>.", "See https://noss.org/a?b or <x>."),
         ("It costs 5.<!-- Say that\nit is free. -->", "It costs 5."),
         ("It costs ~~40~~<del>50</del>45 &euro;&nbsp;net.", "It costs 45 € net."),
         ("10<sup>6</sup> m,<br>the 1<sup>st</sup>", "10⁶ m, the 1st"),
