@@ -19,14 +19,13 @@ _INDENTED = re.compile(
     r"[ \t]*(?:(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w-]+)(?:[ \t]+[\w-]+)*|===[!+]?(?=[ \t]+[\"']))"
     r"(?:[ \t]+(?P<mark>[\"'])(?P<title>.*)(?P=mark))?[ \t]*"
 )
-_FENCED = re.compile(
-    r"[ \t]*:{3,}[ \t]*(?:(?P<kind>[\w-]+)|\{[^{}\n]*\})?(?:\{[^{}\n]*\})?"
-    r"(?:\[(?P<own>[^\]\n]*)\]|[ \t]+(?P<title>[^\n{]*))?(?:\{[^{}\n]*\})?[ \t:]*"
-)
+_ATTRIBUTES = re.compile(r"\{[^{}\n]{0,300}\}")
+_FENCED = re.compile(r"(?P<kind>[\w-]*)(?:\[(?P<own>[^\]\n]*)\]|[ \t]+(?P<title>\S.*))?")
+"""What follows the colons of a box."""
 _DEFINITION = re.compile(r" {0,3}(?::[ \t]+|\[\^[^\[\]\s]{1,50}\]:[ \t]*)(?=\S)")
 """The mark before the definition of a term, or the text of a footnote."""
 _ENDS_DEFINITION = re.compile(rf"[ \t]*\Z|{_DEFINITION.pattern}")
-_HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]+(?P<name>.*?)[ \t]*#*|(?:-+|=+|\*+))[ \t]*")
+_HEADING = re.compile(r"#{1,6}[ \t]+(?P<name>.*)|-+|=+|\*+")
 """A heading in a quote is none of the document's, and neither is a rule below a line."""
 _BODY = 4
 """Columns by which the text of a box in MkDocs is indented, and that of a definition."""
@@ -68,8 +67,8 @@ def without_boxes(text: str, depth: int = 0) -> str:
             defined = [line[begins.end() :], *lines[place + 1 : wrapped], *below]
             for one in without_boxes("\n".join(defined), depth + 1).split("\n"):
                 said.add(one)
-        elif fenced := _FENCED.fullmatch(line):
-            said.add_apart(_title(fenced), _begin(line))
+        elif (title := _fenced_title(line)) is not None:
+            said.add_apart(title, _begin(line))
         else:
             said.add(line)
         place = end
@@ -106,7 +105,7 @@ def _read_quote(lines: Sequence[str], depth: int) -> str:
     title = [_title(callout)] if callout else []
     body, code = list[str](), CodeLines()
     for line in lines[len(title) :]:
-        heading = None if code.take(line) else _HEADING.fullmatch(line)
+        heading = None if code.take(line) else _HEADING.fullmatch(line.strip())
         body += ["", heading["name"] or "", ""] if heading else [line]
     text = without_boxes("\n".join(body), depth).strip("\n")
     return "\n\n".join(filter(None, [*title, text]))
@@ -132,6 +131,14 @@ def _indented_end(lines: Sequence[str], place: int, begin: int | None = None) ->
                 break
             end = below + 1
     return end
+
+
+def _fenced_title(line: str) -> str | None:
+    """The title after the colons that begin or end a box; None for other lines."""
+    if not line.lstrip().startswith(":::"):
+        return None
+    box = _FENCED.fullmatch(_ATTRIBUTES.sub(" ", line).strip(": \t\r"))
+    return _title(box) if box else None
 
 
 def _title(box: re.Match[str]) -> str:

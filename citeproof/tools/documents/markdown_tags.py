@@ -12,7 +12,9 @@ _TAG = (
 )
 _LINE = re.compile(rf"\s*{_TAG}(?:\s*{_TAG})*\s*")
 _TITLE = re.compile(r"""\s(?:title|header|name)=(["'])(.*?)\1""")
-_ATTRIBUTES = re.compile(r"(?P<heading> {0,3}#{1,6}[ \t].*?)[ \t]*\{:?[ \t]*[#.][^{}]*\}\s*")
+_ATTRIBUTES = re.compile(
+    r"(?P<heading> {0,3}#{1,6}[ \t].*?(?<![ \t]))[ \t]*\{:?[ \t]*[#.][^{}]*\}\s*"
+)
 _CODE = re.compile(r"\s*\{%-?\s*(?P<end>end)?highlight\b(?:\s+(?P<language>\w+))?[^%]*%\}\s*")
 
 

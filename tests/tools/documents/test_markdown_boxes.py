@@ -7,6 +7,8 @@ import time
 import pytest
 
 from citeproof.tools.documents.markdown_boxes import without_boxes
+from citeproof.tools.documents.markdown_notes import without_note_marks
+from citeproof.tools.documents.markdown_tags import without_tags
 from tests.tools.documents.reading import passages
 
 DEFINITIONS = [
@@ -78,8 +80,16 @@ def test_an_underlined_heading_above_code_is_no_tab() -> None:
 def test_many_marks_take_time_in_proportion_to_their_number() -> None:
     texts = [">" * 20_000, "> " * 10_000 + "x", "!!! a\n" * 5_000, '=== "' * 5_000, ":" * 20_000]
     texts += [": a\n" * 5_000, "a\n: b\n\n" * 3_000, ": a\n\n    b\n\n" * 2_000]
+    spaces = " " * 20_000
+    texts += [
+        f"::: a{spaces}{{",
+        f"> # a{spaces}x",
+        f"# a{spaces}x\n{{#",
+        f"!!! a{spaces}{{",
+        f"^abcd{spaces}x",
+    ]
     texts += ["".join(f"{' ' * 4 * n}!!! a\n" for n in range(300)), "> [!a\n" * 5_000]
     began = time.process_time()
     for text in texts:
-        without_boxes(text)
+        without_tags(without_note_marks(without_boxes(text)))
     assert time.process_time() - began < 20
