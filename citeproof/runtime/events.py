@@ -78,6 +78,8 @@ class PairsScored(_Event):
     """The name of the entailment model."""
     pairs: tuple[tuple[str, str, float], ...]
     """(premise, hypothesis, score)."""
+    quick: bool = False
+    """Whether these are first scores; promising pairs are then scored again."""
 
 
 class QuestionRewritten(_Event):

@@ -320,6 +320,7 @@ def hostile(evil: str = EVIL) -> tuple[Answer, list[Told]]:
         LLMCalled(role=evil, model=evil, prompt=f"{evil}\n" * 9, reply=evil, usage=Usage()),
         LLMCalled(role=evil, model=evil, prompt=f"{evil}\n" * 9, reply=evil, usage=Usage()),
         PairsScored(pairs=((evil, evil, 0.5),)),
+        PairsScored(pairs=((evil, evil, 0.5),), quick=True),
         PassagesRetrieved(passages=(passage,)),
         EvidenceFound(queries=(evil,), passages=(passage,)),
         ClaimDrafted(text=evil, trial=1),
@@ -412,3 +413,10 @@ def test_page_names_models_and_day_without_addresses() -> None:
     page = render_page(ANSWER, [Moment(at=0.0, event=event) for event in told])
     for line in ("Written by qwen", "Checked by deberta", "Answered on 3 November 2026"):
         assert f"<li>{line}</li>" in page
+
+
+def test_first_scores_are_told_from_final_ones() -> None:
+    told = [PairsScored(pairs=(("p", "c", 0.8),), quick=quick) for quick in (True, False)]
+    step = [started("memory_verifier"), *told, finished("memory_verifier", Usage())]
+    page = render_page(ANSWER, [Moment(at=0.0, event=event) for event in step])
+    assert page.index("at first sight?") < page.index("Does this entail it?")

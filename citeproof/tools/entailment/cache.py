@@ -88,7 +88,7 @@ class CachedEntailment:
         known = await self._find(pairs)
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         known |= dict(zip(new, await self.model.quick_scores(new) if new else (), strict=True))
-        return self._report([(pair, known[pair]) for pair in pairs])
+        return self._report([(pair, known[pair]) for pair in pairs], quick=True)
 
     async def _find(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
         """Return the scores that are kept."""
@@ -106,11 +106,11 @@ class CachedEntailment:
             while len(self._scores) > MOST:
                 del self._scores[next(iter(self._scores))]
 
-    def _report(self, scored: Sequence[tuple[Pair, float]]) -> list[float]:
+    def _report(self, scored: Sequence[tuple[Pair, float]], *, quick: bool = False) -> list[float]:
         """Count and report scores, and return them."""
         spend(Usage(nli_pairs=len(scored)))
         told = tuple((pair.premise, pair.hypothesis, score) for pair, score in scored)
-        emit(PairsScored(model=self.name, pairs=told))
+        emit(PairsScored(model=self.name, pairs=told, quick=quick))
         return [score for _, score in scored]
 
 
