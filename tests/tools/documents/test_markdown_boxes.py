@@ -56,6 +56,11 @@ BOXES = [
     (":::tip[Oil **first**]\nThen light.\n:::", "Oil first\n\nThen light."),
     ("::: details Five lamps\nOil them.\n:::", "Five lamps\n\nOil them."),
     ("::: {.callout-note}\nHot.\n:::", "Hot."),
+    ("```{note}\nHot.\n```\n\nOn.", "Hot.\n\nOn."),
+    (":::{tip} Oil\n:class: x\n\nThen light.\n:::", "Oil\n\nThen light."),
+    ("````{admonition} Oil\n```sh\noil --all\n```\n````", "Oil\n\n```sh\noil --all\n```"),
+    ("- Go\n\n  ```{note}\n  Hot.\n  ```\n\n  On.", "- Go\n\n  Hot.\n\n  On."),
+    ("```{code-block} sh\n> kept\n```", "```{code-block} sh\n> kept\n```"),
     ("```\n:::note\n```", "```\n:::note\n```"),
     ("Hot.\n{: .note }", "Hot."),
 ]
@@ -88,6 +93,7 @@ def test_many_marks_take_time_in_proportion_to_their_number() -> None:
         f"!!! a{spaces}{{",
         f"^abcd{spaces}x",
     ]
+    texts += ["```{note}\n" * 3_000, "```{note}\n:a:\n" * 3_000, "```{note}\n```\n" * 3_000]
     texts += ["".join(f"{' ' * 4 * n}!!! a\n" for n in range(300)), "> [!a\n" * 5_000]
     began = time.process_time()
     for text in texts:
