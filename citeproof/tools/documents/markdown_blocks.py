@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from citeproof.tools.documents.markdown_code import DEEP, closes_fence, columns
+
 QUOTED = re.compile(r"[ \t]*>[ \t]?")
 _BEGINS_QUOTE = re.compile(r"[ \t]*>+[ \t]+\S")
 """A mark without a space may end a tag that has several lines, so it only begins a paragraph."""
-BODY = 4
-"""Columns by which the text of a box in MkDocs is indented, and that of a definition."""
 
 
 class Paragraphs:
@@ -50,7 +50,7 @@ def quote_end(lines: Sequence[str], place: int) -> int:
 
 def indented_end(lines: Sequence[str], place: int, begin: int | None = None) -> int:
     """The line after the text that is indented below a line, from the next or another line on."""
-    indent, end = columns(lines[place]) + BODY, begin or place + 1
+    indent, end = columns(lines[place]) + DEEP, begin or place + 1
     for below in range(end, len(lines)):
         if lines[below].strip():
             if columns(lines[below]) < indent:
@@ -62,17 +62,6 @@ def indented_end(lines: Sequence[str], place: int, begin: int | None = None) -> 
 def fence_end(lines: Sequence[str], place: int, fence: str) -> int:
     """The line that closes a fence, from a line on."""
     for end in range(place, len(lines)):
-        said = lines[end].strip()
-        if len(said) >= len(fence) and not said.strip(fence[0]):
+        if closes_fence(lines[end], fence):
             return end
     return len(lines)
-
-
-def begin_of(line: str) -> str:
-    """The blanks at the beginning of a line."""
-    return line[: len(line) - len(line.lstrip())]
-
-
-def columns(line: str) -> int:
-    """The number of columns by which a line is indented."""
-    return len(begin_of(line).expandtabs(BODY))

@@ -12,16 +12,13 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from citeproof.tools.documents.markdown_blocks import (
-    BODY,
     QUOTED,
     Paragraphs,
-    begin_of,
-    columns,
     fence_end,
     indented_end,
     quote_end,
 )
-from citeproof.tools.documents.markdown_code import CodeLines
+from citeproof.tools.documents.markdown_code import DEEP, CodeLines, begin_of, columns
 
 _CALLOUT = re.compile(r"\[!(?P<kind>[\w-]+)(?:\|[^\]\n]*)?\][-+]?[ \t]*(?P<title>.*)")
 _INDENTED = re.compile(
@@ -115,8 +112,8 @@ def _read_indented(lines: Sequence[str], place: int) -> _Block | None:
     found = _INDENTED.fullmatch(lines[place])
     if not found or (end := indented_end(lines, place)) == place + 1:
         return None
-    indent = columns(lines[place]) + BODY
-    body = [line.expandtabs(BODY)[indent:] for line in lines[place + 1 : end]]
+    indent = columns(lines[place]) + DEEP
+    body = [line.expandtabs(DEEP)[indent:] for line in lines[place + 1 : end]]
     return _Block("\n".join(body), end, _title(found))
 
 
@@ -127,7 +124,7 @@ def _read_definition(lines: Sequence[str], place: int) -> _Block | None:
     while wrapped < len(lines) and not _ENDS_DEFINITION.match(lines[wrapped]):
         wrapped += 1
     end = indented_end(lines, place, wrapped)
-    below = [line.expandtabs(BODY)[BODY:] for line in lines[wrapped:end]]
+    below = [line.expandtabs(DEEP)[DEEP:] for line in lines[wrapped:end]]
     said = [lines[place][mark.end() :], *lines[place + 1 : wrapped], *below]
     return _Block("\n".join(said), end, is_apart=False)
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 """The line that opens a block; one such as "```pip install x```" is inline code."""
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_DEEP = 4
-"""A block of code is indented by this many columns more than the text around it."""
+DEEP = 4
+"""Code is indented by this many columns more than the text around it, like the text of a box in
+MkDocs, and that below a definition."""
 ESCAPED = r"\\[!-+\--/<-@\[-`{-~]"
 """A pattern of a mark that stands for itself; LaTeX writes spaces as a backslash and `,:;`."""
 _HIDDEN = dict(zip(b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", range(0xFDD0, 0xFDF0), strict=True))
@@ -49,25 +50,40 @@ class CodeLines:
         """Return whether the next line is code."""
         said = line.strip()
         if self.fence:
-            if len(said) >= len(self.fence) and not said.strip(self.fence[0]):
+            if closes_fence(line, self.fence):
                 self.fence = ""
             return True
         if not said:
             self._may_begin = True
             return False
-        begin = line[: len(line) - len(line.lstrip())]
-        indent = len(begin.expandtabs(_DEEP))
-        if self.indented and self._may_begin and indent >= self._depth + _DEEP:
+        indent = columns(line)
+        if self.indented and self._may_begin and indent >= self._depth + DEEP:
             return True
         item = _ITEM.match(said)
         if item:
-            self._depth = indent + min(item.end(), _DEEP)
+            self._depth = indent + min(item.end(), DEEP)
         elif self._may_begin:
             self._depth = min(self._depth, indent)
         self._may_begin = False
         fence = _FENCE.match(said, item.end() if item else 0)
         self.fence = (fence[1] or fence[2]) if fence else ""
         return bool(fence)
+
+
+def closes_fence(line: str, fence: str) -> bool:
+    """Whether a line ends the block that these marks opened."""
+    said = line.strip()
+    return len(said) >= len(fence) and not said.strip(fence[0])
+
+
+def begin_of(line: str) -> str:
+    """The blanks at the beginning of a line."""
+    return line[: len(line) - len(line.lstrip())]
+
+
+def columns(line: str) -> int:
+    """The number of columns by which a line is indented."""
+    return len(begin_of(line).expandtabs(DEEP))
 
 
 def split_code(text: str, *, indented: bool = True) -> Iterator[tuple[str, bool]]:

@@ -14,8 +14,8 @@ _EMPHASIS = re.compile(
 """Emphasised words, and inline code, which may contain the same marks."""
 # The lengths are limited, since each of many brackets would be searched to the end of the line.
 _LINK = re.compile(
-    CODE
-    + r"|<(?P<bare>https?://[^<>\s]{1,2000})>|!?\[(?P<words>(?:[^\[\]\n]|\[[^\[\]\n]{0,50}\](?!\()){0,300})\]"
+    CODE + r"|<(?P<bare>https?://[^<>\s]{1,2000})>"
+    r"|!?\[(?P<words>(?:[^\[\]\n]|\[[^\[\]\n]{0,50}\](?!\()){0,300})\]"
     r"(?:(?P<address>\((?:[^()\n]|\([^()\n]{0,300}\)){0,1000}\))|\[(?P<name>[^\[\]\n]{0,300})\])?"
 )
 """A link or picture, with an address or the name of one; an address alone; and inline code."""

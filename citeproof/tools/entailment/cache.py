@@ -91,7 +91,7 @@ class CachedEntailment:
         return self._report([(pair, known[pair]) for pair in pairs], quick=True)
 
     async def _find(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
-        """Return the scores that are kept."""
+        """Return a copy of the kept scores, which other callers may meanwhile push out."""
         with self._lock:
             known = {pair: self._scores[pair] for pair in pairs if pair in self._scores}
         if self._file is not None and (new := [pair for pair in pairs if pair not in known]):

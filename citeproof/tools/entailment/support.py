@@ -126,11 +126,9 @@ async def find_supports(
         """Score pairs, some of them quickly."""
         quick = [one.pair for one in requests if isinstance(one, _Quick)]
         others = [one for one in requests if isinstance(one, Pair)]
-        told = [
-            iter(await score(pairs) if pairs else ())
-            for score, pairs in ((quick_scores, quick), (entailment.scores, others))
-        ]
-        return [next(told[isinstance(one, Pair)]) for one in requests]
+        quickly = iter(await quick_scores(quick) if quick else ())
+        fully = iter(await entailment.scores(others) if others else ())
+        return [next(quickly if isinstance(one, _Quick) else fully) for one in requests]
 
     searches = [_search(question, passages, claim, *limits, enough) for passages, claim in claims]
     return await ask_in_rounds(searches, ask)
@@ -223,8 +221,9 @@ def _search(
             if best is None or scores[best] < limit:
                 if not quick:
                     break
-                final.append(quick.pop(0))
-                [scores[final[-1]]] = yield [pairs[final[-1]]]
+                best = quick.pop(0)
+                [scores[best]] = yield [pairs[best]]
+                final.append(best)
                 continue
             chosen = {number: passages[number] for number in best}
             if _rests_on_titles(chosen.values(), claim):
