@@ -22,7 +22,8 @@ from citeproof.tools.documents.epub import read_epub
 from citeproof.tools.documents.html import read_html
 from citeproof.tools.documents.jsonl import read_jsonl
 from citeproof.tools.documents.mail import read_eml, read_mbox
-from citeproof.tools.documents.markdown import read_ipynb, read_markdown, read_mdx
+from citeproof.tools.documents.markdown import read_markdown, read_mdx
+from citeproof.tools.documents.notebooks import read_ipynb
 from citeproof.tools.documents.opendocument import read_ods, read_odt
 from citeproof.tools.documents.pdf import read_pdf
 from citeproof.tools.documents.restructured import insert_files, read_rst

@@ -35,13 +35,22 @@ def read_html(data: bytes, path: Path) -> Document:
 
     Tables of contents are left out too, unless the page contains nothing else.
     """
-    from lxml import etree, html
-
     markup, problems = decode_html(data, path)
-    markup = _DECLARATION.sub("", _ILLEGAL.sub(" ", markup))
+    markup = _DECLARATION.sub("", markup)
     if _XHTML in markup[:_HEAD]:
         markup = _CDATA.sub(lambda found: escape(found[1]), markup)
-    markup = _END.sub("", markup)
+    return read_markup(_END.sub("", markup), path, problems)
+
+
+def read_markup(
+    markup: str, path: Path, problems: tuple[str, ...], title: str | None = None
+) -> Document:
+    """Read the text of HTML, which by default gives the title in its head."""
+    from lxml import etree, html
+
+    markup = (
+        f"<body>{_ILLEGAL.sub(' ', markup)}" if title is not None else _ILLEGAL.sub(" ", markup)
+    )
     problems += _unclosed(markup)
     parser = html.HTMLParser(
         encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
@@ -56,8 +65,9 @@ def read_html(data: bytes, path: Path) -> Document:
         return _flat(markup, path, problems)
     _bracket_readings(page)
     write_out_formulas(page)
-    found = page.find(".//title")
-    title = " ".join("".join(found.itertext()).split()) if found is not None else ""
+    if title is None:
+        found = page.find(".//title")
+        title = " ".join("".join(found.itertext()).split()) if found is not None else ""
     writer = Writer()
     writer.write(page)
     if not writer.pieces.place:

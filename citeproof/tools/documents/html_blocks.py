@@ -86,7 +86,7 @@ class Writer:
     def _enter(self, tag: Any) -> None:
         name = tag.tag
         if name == "br":
-            self.pieces.end_line("\n")
+            self.pieces.break_line()
         elif name in _BLOCKS:
             self.pieces.end_line(self._gap(tag))
         if name in HEADINGS or (name in {"p", "div"} and not self._lists and _is_bold(tag)):

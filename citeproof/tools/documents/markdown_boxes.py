@@ -1,4 +1,4 @@
-"""Removes the marks of block quotes, boxes, definitions and footnotes from Markdown.
+"""Reads boxes in Markdown as text: their marks go, and their titles stay.
 
 Boxes are GitHub's alerts and Obsidian's callouts, which are block quotes, the indented ones of
 MkDocs, those between colons of Docusaurus, VuePress and Pandoc, and the directives of MyST.
@@ -7,138 +7,153 @@ MkDocs, those between colons of Docusaurus, VuePress and Pandoc, and the directi
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from textwrap import dedent
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
-from citeproof.tools.documents.markdown_blocks import (
-    QUOTED,
-    Paragraphs,
-    fence_end,
-    indented_end,
-    quote_end,
-)
-from citeproof.tools.documents.markdown_code import DEEP, CodeLines, begin_of, columns
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
 
 _CALLOUT = re.compile(r"\[!(?P<kind>[\w-]+)(?:\|[^\]\n]*)?\][-+]?[ \t]*(?P<title>.*)")
 _INDENTED = re.compile(
-    r"[ \t]*(?:(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w-]+)(?:[ \t]+[\w-]+)*|===[!+]?(?=[ \t]+[\"']))"
+    r"(?:(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w-]+)(?:[ \t]+[\w-]+)*|===[!+]?(?=[ \t]+[\"']))"
     r"(?:[ \t]+(?P<mark>[\"'])(?P<title>.*)(?P=mark))?[ \t]*"
 )
+_DIRECTIVE = re.compile(r"\{(?P<kind>[\w-]+)\}[ \t]*(?P<title>.*)")
+_NAMES = {
+    *("admonition", "attention", "caution", "danger", "dropdown", "error", "hint", "important"),
+    *("note", "seealso", "sidebar", "tip", "topic", "warning"),
+}
+"""The directives of MyST that are boxes."""
 _ATTRIBUTES = re.compile(r"\{[^{}\n]{0,300}\}")
-_FENCED = re.compile(r"(?P<kind>[\w-]*)(?:\[(?P<own>[^\]\n]*)\]|[ \t]+(?P<title>\S.*))?")
+_COLONS = re.compile(r"(?P<kind>[\w-]*)(?:\[(?P<own>[^\]\n]*)\]|[ \t]+(?P<title>\S.*))?")
 """What follows the colons of a box."""
-_DIRECTIVE = re.compile(
-    r"[ \t]*(?P<fence>`{3,}|~{3,}|:{3,})\{(?P<kind>admonition|attention|caution|danger|dropdown"
-    r"|error|hint|important|note|seealso|sidebar|tip|topic|warning)\}[ \t]*(?P<title>.*)"
-)
-_OPTION = re.compile(r"[ \t]*:[\w-]+:")
-"""A line below a directive that gives it a class or the like."""
-_DEFINITION = re.compile(r" {0,3}(?::[ \t]+|\[\^[^\[\]\s]{1,50}\]:[ \t]*)(?=\S)")
-"""The mark before the definition of a term, or the text of a footnote."""
-_ENDS_DEFINITION = re.compile(rf"[ \t]*\Z|{_DEFINITION.pattern}")
-_HEADING = re.compile(r"#{1,6}[ \t]+(?P<name>.*)|-+|=+|\*+")
-"""A heading in a quote is none of the document's, and neither is a rule below a line."""
+_OPTIONS = re.compile(r"(?:[ \t]*:[\w-]+:.*\n)*")
+"""Lines below a directive that give it a class or the like."""
+_BOLD = re.compile(r"(\*\*|__)(?=[^\s*_])[^*_]*[^\s*_]\1[ \t]*\\?")
+"""A line that is all bold."""
+_DEFINITION = re.compile(r":[ \t]+(?=\S)")
+_BOX = "colon_fence"
+"""The type of the parser's token for a box between colons, which others become."""
 _DEEPEST = 20
+_INDENT = 4
 
 
-def without_boxes(text: str, depth: int = 0) -> str:
-    r"""Return Markdown without the marks of quotes, boxes and definitions; titles of boxes stay.
+def box_plugin(parser: MarkdownIt) -> None:
+    """Read boxes, and bold lines above a text as paragraphs of their own."""
+    ends = ["paragraph", "reference", "blockquote", "list"]
+    parser.block.ruler.before("fence", "indented_box", _read_indented, {"alt": ends})
+    parser.block.ruler.before("fence", "definition", _read_definition)
+    parser.core.ruler.after("block", "boxes", _open_boxes)
 
-    >>> without_boxes("> [!tip] Tip\n> Oil the lamp\n> daily.")
-    'Oil the lamp\ndaily.'
-    >>> without_boxes('!!! note "Limits"\n\n    Five lamps.')
-    'Limits\n\nFive lamps.'
-    >>> without_boxes(":::note\n\nFive lamps.\n\n:::").strip()
-    'Five lamps.'
-    """
-    lines, said, code, place = text.split("\n"), Paragraphs(), CodeLines(), 0
-    while place < len(lines):
-        line, block = lines[place], None
-        if depth <= _DEEPEST and not code.fence:
-            block = _read_directive(lines, place)
-        if block is None and not code.take(line) and depth <= _DEEPEST:
-            found = (read(lines, place) for read in _READERS)
-            block = next((one for one in found if one is not None), None)
-        if block is None:
-            said.add(line)
-            place += 1
-            continue
-        inner = without_boxes(block.body, depth + 1)
-        if block.is_apart:
-            said.add_apart(block.title, begin_of(line))
-            said.add_apart(inner, begin_of(line))
+
+def _read_indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a box of MkDocs: a line with its kind and title, and indented text."""
+    if state.is_code_block(start) or not (found := _INDENTED.fullmatch(_line(state, start))):
+        return False
+    last = _indented_end(state, start, start + 1, end)
+    if last > start + 1 and not silent:
+        text = state.getLines(start + 1, last, state.sCount[start] + _INDENT, True)
+        _add_box(state, last, text, _title(found))
+    return last > start + 1
+
+
+def _read_definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a definition without a term, which a heading may be, with the text indented below it."""
+    mark = _DEFINITION.match(_line(state, start))
+    if state.is_code_block(start) or not mark:
+        return False
+    lines = (_line(state, place) for place in range(start + 1, end))
+    wrapped = [*takewhile(lambda line: line and not _DEFINITION.match(line), lines)]
+    place = start + 1 + len(wrapped)
+    last = _indented_end(state, start, place, end)
+    if not silent:
+        below = state.getLines(place, last, state.sCount[start] + _INDENT, True)
+        _add_box(state, last, "\n".join([_line(state, start)[mark.end() :], *wrapped, below]))
+    return True
+
+
+def _line(state: StateBlock, place: int) -> str:
+    return state.src[state.bMarks[place] + state.tShift[place] : state.eMarks[place]]
+
+
+def _indented_end(state: StateBlock, start: int, place: int, end: int) -> int:
+    """The line after the text that is indented below a line, from `place` on."""
+    last = place
+    for below in range(place, end):
+        if not state.isEmpty(below):
+            if state.sCount[below] < state.sCount[start] + _INDENT:
+                break
+            last = below + 1
+    return last
+
+
+def _add_box(state: StateBlock, end: int, text: str, title: str = "") -> None:
+    token = state.push(_BOX, "", 0)
+    token.content, token.meta = text, {"title": title}
+    state.line = end
+
+
+def _open_boxes(state: StateCore) -> None:
+    state.tokens = list(_opened(state, state.tokens, 0))
+
+
+def _opened(state: StateCore, tokens: Sequence[Token], depth: int) -> Iterator[Token]:
+    """Yield tokens with the text of boxes in place of the boxes."""
+    quotes = 0
+    for at, token in enumerate(tokens):
+        quotes += token.nesting if token.type.startswith("blockquote") else 0
+        if quotes and token.type.startswith("heading"):
+            token.tag = "p"  # a heading in a quote is none of the document's
+        if (title := _box_title(token)) is not None and depth < _DEEPEST:
+            yield from _paragraph(title, token.level)
+            inner: list[Token] = []
+            body = _OPTIONS.sub("", token.content, count=1)
+            state.md.block.parse(body, state.md, state.env, inner)
+            yield from _opened(state, inner, depth + 1)
+        elif token.type == "inline" and tokens[at - 1].type == "paragraph_open":
+            yield from _split(token, is_quoted=tokens[at - 2].type == "blockquote_open")
         else:
-            for own in inner.split("\n"):
-                said.add(own)
-        place = block.end
-    return "\n".join(said.lines)
+            yield token
 
 
-class _Block(NamedTuple):
-    """What a quote, box or definition says, without its marks and its indent."""
-
-    body: str
-    end: int
-    """The line after it."""
-    title: str = ""
-    is_apart: bool = True
-    """Whether it is a paragraph of its own; a definition follows its term."""
-
-
-def _read_directive(lines: Sequence[str], place: int) -> _Block | None:
-    if not (found := _DIRECTIVE.fullmatch(lines[place])):
+def _box_title(token: Token) -> str | None:
+    """The title of a box between fences, "" without one, or None if it is no such box."""
+    if "title" in token.meta:
+        return str(token.meta["title"])
+    info = token.info.strip(": \t\r")
+    directive = _DIRECTIVE.fullmatch(info)
+    if directive and directive["kind"] in _NAMES:
+        return _title(directive)
+    if token.type != _BOX:
         return None
-    begin = place + 1
-    while begin < len(lines) and _OPTION.match(lines[begin]):
-        begin += 1
-    end = fence_end(lines, begin, found["fence"])
-    return _Block(dedent("\n".join(lines[begin:end])), end + 1, _title(found))
+    found = _COLONS.fullmatch(_ATTRIBUTES.sub(" ", info).strip())
+    return _title(found) if found else info
 
 
-def _read_quote(lines: Sequence[str], place: int) -> _Block | None:
-    if (end := quote_end(lines, place)) == place:
-        return None
-    said = [QUOTED.sub("", line, count=1) for line in lines[place:end]]
-    callout = _CALLOUT.fullmatch(said[0].rstrip())
-    body, code = list[str](), CodeLines()
-    for line in said[1:] if callout else said:
-        heading = None if code.take(line) else _HEADING.fullmatch(line.strip())
-        body += ["", heading["name"] or "", ""] if heading else [line]
-    return _Block("\n".join(body).strip("\n"), end, _title(callout) if callout else "")
+def _split(text: Token, *, is_quoted: bool) -> Iterator[Token]:
+    """Yield the text of a paragraph; the title of a callout or a bold line stands by itself."""
+    first, _, rest = text.content.partition("\n")
+    callout = _CALLOUT.fullmatch(first.rstrip()) if is_quoted else None
+    if callout:
+        first = _title(callout)
+    elif not (text.level == 1 and _BOLD.fullmatch(first)):
+        yield text
+        return
+    text.content = first.rstrip("\\ \t") or rest
+    yield text
+    if first and rest:
+        yield from [Token("paragraph_close", "p", -1), *_paragraph(rest, text.level - 1)[:2]]
 
 
-def _read_indented(lines: Sequence[str], place: int) -> _Block | None:
-    found = _INDENTED.fullmatch(lines[place])
-    if not found or (end := indented_end(lines, place)) == place + 1:
-        return None
-    indent = columns(lines[place]) + DEEP
-    body = [line.expandtabs(DEEP)[indent:] for line in lines[place + 1 : end]]
-    return _Block("\n".join(body), end, _title(found))
-
-
-def _read_definition(lines: Sequence[str], place: int) -> _Block | None:
-    if not (mark := _DEFINITION.match(lines[place])):
-        return None
-    wrapped = place + 1
-    while wrapped < len(lines) and not _ENDS_DEFINITION.match(lines[wrapped]):
-        wrapped += 1
-    end = indented_end(lines, place, wrapped)
-    below = [line.expandtabs(DEEP)[DEEP:] for line in lines[wrapped:end]]
-    said = [lines[place][mark.end() :], *lines[place + 1 : wrapped], *below]
-    return _Block("\n".join(said), end, is_apart=False)
-
-
-def _read_fence(lines: Sequence[str], place: int) -> _Block | None:
-    """Only the line of colons that begins or ends a box; the text between is not indented."""
-    line = lines[place]
-    if not line.lstrip().startswith(":::"):
-        return None
-    found = _FENCED.fullmatch(_ATTRIBUTES.sub(" ", line).strip(": \t\r"))
-    return _Block("", place + 1, _title(found)) if found else None
-
-
-_READERS = (_read_quote, _read_indented, _read_definition, _read_fence)
+def _paragraph(text: str, level: int) -> list[Token]:
+    """The tokens of a paragraph, or none without a text."""
+    if not text:
+        return []
+    begin, end = Token("paragraph_open", "p", 1), Token("paragraph_close", "p", -1)
+    begin.level = end.level = level
+    return [begin, Token("inline", "", 0, content=text, level=level + 1, children=[]), end]
 
 
 def _title(box: re.Match[str]) -> str:

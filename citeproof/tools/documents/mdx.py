@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
-from textwrap import dedent
+from functools import cache
 
-from citeproof.tools.documents.markdown_code import split_code
-from citeproof.tools.documents.markdown_inline import CODE
+from markdown_it import MarkdownIt
 
 _SCRIPT = re.compile(r"(?:import|export)\b")
 _LONGEST = 200
@@ -19,7 +16,7 @@ _ATTRIBUTE = (
     r"|\{[^{}]{0,500}\})"
 )
 _PIECE = re.compile(
-    rf"(?P<kept>{CODE}|\\[<{{])"
+    r"(?P<kept>`[^`]+`|``.+?``|\\[<{])"
     rf"|(?P<tag></?(?:[A-Z][\w.]*+(?:\s+{_ATTRIBUTE})*+\s*/?)?>)"
     r"|\{/\*(?:[^*{]|\{(?!/\*)|\*(?!/)){0,5000}\*/\}"
     r"""|\{\s*(?P<mark>["'`])(?P<said>[^"'`{}]{0,500})(?P=mark)\s*\}"""
@@ -30,20 +27,29 @@ _TITLE = re.compile(r"""\s(?:title|label)=(["'])(.*?)\1""", re.DOTALL)
 
 
 def without_mdx(raw: str) -> str:
-    """Return the Markdown of an MDX file; a tag gives way to its title or label.
-
-    MDX has no indented code, so the text of components loses its indent.
-    """
-    blocks = list[str]()
-    for is_code, lines in groupby(split_code(raw, indented=False), key=itemgetter(1)):
-        text = "\n".join(line for line, _ in lines)
-        blocks.append(text if is_code else _without_components(_without_scripts(text)))
+    """Return the Markdown of an MDX file; a tag gives way to its title or label."""
+    lines = raw.split("\n")
+    blocks, place = list[str](), 0
+    for begin, end in [*_code_blocks(raw), (len(lines), len(lines))]:
+        text = _without_components(_without_scripts(lines[place:begin]))
+        blocks += [text, *lines[begin:end]]
+        place = end
     return "\n".join(blocks)
 
 
-def _without_scripts(text: str) -> str:
+@cache
+def _fences() -> MarkdownIt:
+    return MarkdownIt("zero").enable("fence")
+
+
+def _code_blocks(raw: str) -> list[tuple[int, int]]:
+    """The lines of blocks of code: the first of each, and the one after the last."""
+    maps = (token.map for token in _fences().parse(raw) if token.type == "fence")
+    return [(lines[0], lines[1]) for lines in maps if lines]
+
+
+def _without_scripts(lines: Sequence[str]) -> str:
     """Return a text without imports and exports, which begin after a blank line."""
-    lines = text.split("\n")
     kept, place, may_begin = list[str](), 0, True
     while place < len(lines):
         is_script = may_begin and bool(_SCRIPT.match(lines[place]))
@@ -65,14 +71,11 @@ def _script_end(lines: Sequence[str], begin: int) -> int:
 
 
 def _without_components(text: str) -> str:
-    pieces, place = [""], 0
-    for found in _PIECE.finditer(text):
-        pieces[-1] += text[place : found.start()]
-        place = found.end()
-        if tag := found["tag"]:
-            title = _TITLE.search(tag)
-            pieces += [title[2] if title else "", ""]
-        else:
-            pieces[-1] += found["kept"] or found["said"] or ""
-    pieces[-1] += text[place:]
-    return "".join(dedent(piece) if piece.startswith("\n") else piece for piece in pieces)
+    return _PIECE.sub(_say, text)
+
+
+def _say(found: re.Match[str]) -> str:
+    if not (tag := found["tag"]):
+        return found["kept"] or found["said"] or ""
+    title = _TITLE.search(tag)
+    return f"\n{title[2]}\n" if title else ""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from citeproof.text import STOPS
 from citeproof.tools.documents.base import BOLD, LONG, LONGEST_NAME, TERM, Heading, name_of_bold
 from citeproof.tools.documents.letters import SOFT
 from citeproof.tools.documents.tables import Grid
+from citeproof.tools.sentences import LIST_ITEM
 
 _LONGEST_TERM = 100
+_ENDS = f"{STOPS}:;"
 
 
 class Pieces:
@@ -20,6 +23,7 @@ class Pieces:
         self._gap = ""
         self._headings: list[Heading] = []
         self._line = 0
+        self._is_broken = False
         self._mark = ""
         self.margin = ""
         """The indentation of lines without a mark, such as the later ones of an item."""
@@ -39,6 +43,11 @@ class Pieces:
         if len(gap) > len(self._gap):
             self._gap = gap
 
+    def break_line(self) -> None:
+        """Begin a new line of the same paragraph; its sentence may go on there."""
+        self.end_line("\n")
+        self._is_broken = bool(self._pieces) and self._pieces[-1][-1:] not in _ENDS
+
     def add(self, text: str) -> None:
         """Add text to the current line."""
         text = text.translate(SOFT)
@@ -48,7 +57,9 @@ class Pieces:
             text = text.lstrip(" \t") if "\n" not in text else text.lstrip("\n")
             if self._pieces:
                 self._append(self._gap)
-            self._line, self._gap = len(self._pieces), ""
+            if not (self._is_broken and self._gap == "\n"):
+                self._line = len(self._pieces)
+            self._gap, self._is_broken = "", False
             if before := self._mark or self.margin:
                 self._append(before)
         self._append(text.replace("\n", f"\n{self.margin}") if self.margin else text)
@@ -139,7 +150,8 @@ class Pieces:
             return None, ""
         if said.startswith("Tab") and len(said) > LONGEST_NAME:
             return None, ""
-        return self._length - len(text), " ".join(said.split())
+        mark = LIST_ITEM.match(said)
+        return self._length - len(text), " ".join(said[mark.end() if mark else 0 :].split())
 
     def since(self, start: int) -> str:
         """Return the text from an offset on."""

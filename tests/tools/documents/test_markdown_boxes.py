@@ -6,21 +6,18 @@ import time
 
 import pytest
 
-from citeproof.tools.documents.markdown_boxes import without_boxes
-from citeproof.tools.documents.markdown_notes import without_note_marks
-from citeproof.tools.documents.markdown_tags import without_tags
+from citeproof.tools.documents.markdown_page import render
 from tests.tools.documents.reading import passages
 
 DEFINITIONS = [
-    ("Lamp\n: It is lit.\n: It is hot.", "Lamp\nIt is lit.\nIt is hot."),
     (
-        ": The kind of oil. Any of\nthe two.\n\n    Defaults to **5**.\n\n        x\n\nOn.",
+        "***\n\n: The kind of oil. Any of\nthe two.\n\n    Defaults to **5**.\n\n        x\n\nOn.",
         "The kind of oil. Any of the two.\n\nDefaults to 5.\n\n    x\n\nOn.",
     ),
-    ("Lamp\n" + ": Lit.\n" * 50, "\n".join(["Lamp", *["Lit."] * 50])),
+    ("***\n\n" + ": Lit.\n" * 50, "\n\n".join(["Lit."] * 50)),
     (
         "It is lit[^1] since 1920.[^b]\n\n[^1]: By oil.\n\n    Or gas.\n[^b]: So Bell.",
-        "It is lit since 1920.\n\nBy oil.\n\nOr gas.\nSo Bell.",
+        "It is lit since 1920.\n\nBy oil.\n\nOr gas.\n\nSo Bell.",
     ),
     ("At 5 :30 or : 6", "At 5 :30 or : 6"),
 ]
@@ -29,15 +26,13 @@ QUOTES = [
         "> It is a state in which each and every one\n> copes.",
         "It is a state in which each and every one copes.",
     ),
-    ("He said:\n> Go.\nAnd went.", "He said:\n\nGo.\n\nAnd went."),
+    ("He said:\n> Go.\n\nAnd went.", "He said:\n\nGo.\n\nAnd went."),
     ("> One\n>\n> Two\n>> Three", "One\n\nTwo\n\nThree"),
-    ("1. Open it\n   > It may be hot.", "1. Open it\n\n   It may be hot."),
+    ("1. Open it\n   > It may be hot.", "1. Open it\n  It may be hot."),
     ("> ```\n> # lamp --oil > log\n> ```", "```\n# lamp --oil > log\n```"),
     ("> ## Removed\n> Since 2025.\n> ---", "Removed\n\nSince 2025."),
     ("```\n> kept\n```", "```\n> kept\n```"),
     ("Lit:\n\n    > kept", "Lit:\n\n    > kept"),
-    ('<a\n href="x"\n>Lamp</a> is lit.', "Lamp is lit."),
-    ("a is\n>b", "a is\n>b"),
 ]
 BOXES = [
     ("> [!NOTE]\n> Oil it daily.", "Oil it daily."),
@@ -49,7 +44,7 @@ BOXES = [
         "Hot.\n\nWait:\n\n    x = 1\n\nOn.",
     ),
     ('??? note "Five lamps"\n    Oil them.', "Five lamps\n\nOil them."),
-    ("- Go\n\n    !!! note\n        Lit.\n\n    On.", "- Go\n\n    Lit.\n\n    On."),
+    ("- Go\n\n    !!! note\n        Lit.\n\n    On.", "- Go\n  Lit.\n  On."),
     ('=== "Linux"\n\n    ```sh\n    lamp\n    ```', "Linux\n\n```sh\nlamp\n```"),
     ("!!! It is lit !!!", "!!! It is lit !!!"),
     (":::note\n\nHot.\n\n:::\n\nOn.", "Hot.\n\nOn."),
@@ -59,7 +54,7 @@ BOXES = [
     ("```{note}\nHot.\n```\n\nOn.", "Hot.\n\nOn."),
     (":::{tip} Oil\n:class: x\n\nThen light.\n:::", "Oil\n\nThen light."),
     ("````{admonition} Oil\n```sh\noil --all\n```\n````", "Oil\n\n```sh\noil --all\n```"),
-    ("- Go\n\n  ```{note}\n  Hot.\n  ```\n\n  On.", "- Go\n\n  Hot.\n\n  On."),
+    ("- Go\n\n  ```{note}\n  Hot.\n  ```\n\n  On.", "- Go\n  Hot.\n  On."),
     ("```{code-block} sh\n> kept\n```", "```{code-block} sh\n> kept\n```"),
     ("```\n:::note\n```", "```\n:::note\n```"),
     ("Hot.\n{: .note }", "Hot."),
@@ -70,6 +65,14 @@ BOXES = [
 def test_quotes_boxes_and_definitions_are_read_as_text(raw: str, read: str) -> None:
     [passage] = passages(f"# Lamps\n\nSee.\n\n{raw}\n", "a.md")
     assert passage.text == f"See.\n\n{read}".strip()
+
+
+def test_a_term_names_its_definition() -> None:
+    long = "It is lit at dusk, and put out at dawn by the keeper. " * 30
+    found = passages(f"# Lamps\n\n{long}\n\nThe lamp\n: It is hot.\n: {long}\n\nOn.", "a.md")
+    assert any("The lamp\nIt is hot.\nIt is lit" in passage.text for passage in found)
+    assert "Lamps – The lamp" in {passage.title for passage in found}
+    assert (found[-1].title, found[-1].text) == ("Lamps", "On.")
 
 
 def test_a_heading_in_a_quote_begins_no_section() -> None:
@@ -97,5 +100,5 @@ def test_many_marks_take_time_in_proportion_to_their_number() -> None:
     texts += ["".join(f"{' ' * 4 * n}!!! a\n" for n in range(300)), "> [!a\n" * 5_000]
     began = time.process_time()
     for text in texts:
-        without_tags(without_note_marks(without_boxes(text)))
+        render(text)
     assert time.process_time() - began < 20

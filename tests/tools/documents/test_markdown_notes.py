@@ -17,7 +17,7 @@ from tests.tools.documents.reading import passages, read
         ),
         ("See [[Plans#Costs|**the costs**]].", "See the costs."),
         ("| Plan | See |\n|-|-|\n| A | [[Plans\\|costs]] |", "Plan: A; See: costs"),
-        ("See: ![[Map.png|100]] and ![[Plans#Costs]] here.", "See:  and  here."),
+        ("See: ![[Map.png|100]] and ![[Plans#Costs]] here.", "See: and here."),
         (
             "Type `[[Plans]]`, or:\n\n```\n[[Plans]]\n```",
             "Type `[[Plans]]`, or:\n\n```\n[[Plans]]\n```",
@@ -25,7 +25,7 @@ from tests.tools.documents.reading import passages, read
         ("if [[ -f x ]] then [[]] or [[#]]", "if [[ -f x ]] then [[]] or [[#]]"),
         ("As found [[1]](a.md), and by [@bo[bot]](b.md).", "As found [1], and by @bo[bot]."),
         ("It is ==due== today; a==b or c == d==e", "It is due today; a==b or c == d==e"),
-        ("It is due.%% ask Ann %% Today, 5%% more or 6%%", "It is due. Today, 5%% more or 6%%"),
+        ("It is due.%% ask\nAnn %% Today, 5%% more or 6%%", "It is due. Today, 5%% more or 6%%"),
         ("It is due. ^b15695\n\n- Go ^go-1\n\nx ^2", "It is due.\n\n- Go\n\nx ^2"),
     ],
 )
