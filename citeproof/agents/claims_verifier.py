@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
@@ -66,8 +67,11 @@ class ClaimsVerifier(Node):
             )
             for ids, claim in zip(cited, claims, strict=True)
         ]
+        before = [*accumulate((claim.text for claim in claims), "{} {}".format, initial="")]
         try:
-            supports = await find_supports(self.entailment, question, asked, fewest=False)
+            supports = await find_supports(
+                self.entailment, question, asked, fewest=False, before=before[:-1]
+            )
         except VerifierOutageError as error:
             verdict = unchecked(error)
             return [claim.model_copy(update={"verdict": verdict}) for claim in claims]

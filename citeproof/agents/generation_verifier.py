@@ -9,7 +9,7 @@ from typing import Literal
 from citeproof.agents.base import Node
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import ClaimVerified, emit
-from citeproof.state import Draft, DraftState, Update, number_passages
+from citeproof.state import Draft, DraftState, Update, number_passages, text_so_far
 from citeproof.tools.entailment import (
     Entailment,
     Premise,
@@ -60,7 +60,9 @@ class GenerationVerifier(Node):
             if self.premise == "whole":
                 support = await whole_support(*asked, draft.text)
             else:
-                support = await find_support(*asked, draft.text, fewest=tier == "memory")
+                support = await find_support(
+                    *asked, draft.text, fewest=tier == "memory", before=text_so_far(state)
+                )
         except VerifierOutageError as error:
             verdict, against, support = unchecked(error, trials), draft.against, None
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from citeproof.agents.base import Node
 from citeproof.errors import BudgetExceededError, VerifierOutageError
 from citeproof.runtime.meter import note
-from citeproof.state import Draft, DraftState, Update, number_passages
+from citeproof.state import Draft, DraftState, Update, number_passages, text_so_far
 from citeproof.tools.entailment import Entailment, Premise, Support, find_support, trimmed_support
 from citeproof.types import Passage
 
@@ -33,7 +33,7 @@ class Simplifier(Node):
         cited = number_passages(state, draft.cited)
         try:
             # The verifiers have scored the same sets, so a cache answers.
-            support = await self._support(state["question"], cited, draft)
+            support = await self._support(state, cited, draft)
         except (BudgetExceededError, VerifierOutageError) as error:
             note(f"citations were not trimmed: {error}")
             return {}
@@ -45,8 +45,9 @@ class Simplifier(Node):
         ids = tuple(passage.id for passage in support.passages.values())
         return {"draft": draft.model_copy(update={"cited": ids, "verdict": verdict})}
 
-    async def _support(self, question: str, cited: dict[int, Passage], draft: Draft) -> Support:
+    async def _support(self, state: DraftState, cited: dict[int, Passage], draft: Draft) -> Support:
+        asked = self.entailment, state["question"], cited, draft.text
         if self.premise == "fewest":
-            return await find_support(self.entailment, question, cited, draft.text)
+            return await find_support(*asked, before=text_so_far(state))
         score = draft.verdict.score if draft.verdict else None
-        return await trimmed_support(self.entailment, question, cited, draft.text, score or 0.0)
+        return await trimmed_support(*asked, score or 0.0)

@@ -13,7 +13,7 @@ from citeproof.testing import ListRetriever, TableEntailment, passage
 from citeproof.types import CheckReport
 from tests.chain import chain
 
-BUILT, LIT, BURNT = "Ann Lee built it.", "It was lit in 1871.", "It burnt down."
+BUILT, LIT, BURNT = "Ann Lee built it.", "The tower was lit in 1871.", "The tower burnt down."
 ENTAILED = TableEntailment(lambda premise, claim: 0.9 if claim in premise else 0.1)
 
 

@@ -17,7 +17,7 @@ KEPT = "Bo Ray kept the light for thirty years."
 LETTER = f"""# Dear reader
 
 {BUILT[:-1]} [1].
-It says: {KEPT[:-1]} [1]. Geese
+Yes: {KEPT[:-1]} [1]. Geese
 fly over it [7].
 
 Ann Lee built the tower in 1999. {KEPT}
@@ -36,7 +36,7 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verify_with: Any) -
     def score(premise: str, claim: str) -> float:
         if "1999" in claim:
             return Score(0.01, contradiction=0.98) if "1871" in premise else 0.1
-        return 0.97 if claim.removeprefix("It says: ") in premise else 0.1
+        return 0.97 if claim.removeprefix("Yes: ") in premise else 0.1
 
     verify_with(TableEntailment(score))
 
@@ -63,7 +63,7 @@ def test_each_sentence_that_fails_is_a_result_at_its_place() -> None:
         last = len(part) - len(lines[at["endLine"] - 1]) + at["endColumn"] - 1
         seen.append((result["ruleId"], result["level"], part[at["startColumn"] - 1 : last]))
     assert seen == [
-        ("misattributed", "warning", f"It says: {KEPT[:-1]} [1]."),
+        ("misattributed", "warning", f"Yes: {KEPT[:-1]} [1]."),
         ("unsupported", "warning", "Geese\nfly over it [7]."),
         ("invalid-citation", "error", "Geese\nfly over it [7]."),
         ("contradicted", "error", "Ann Lee built the tower in 1999."),

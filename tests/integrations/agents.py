@@ -15,7 +15,7 @@ from citeproof import Toolbox
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment, passage
 
 BUILT, LIT = "Ann Lee built the lighthouse.", "The lighthouse was lit in 1871."
-BURNT = "It burnt down in 1999."
+BURNT = "Whales sang in 1999."
 
 
 class ToolCaller(FakeMessagesListChatModel):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from citeproof.text import whole
 from citeproof.tools.checking.paragraphs import paragraphs
 from citeproof.tools.citations.marked_text import join_sentences, read_marked
 from citeproof.tools.citations.marks import quote, strip_flags
-from citeproof.tools.entailment import Entailment, Pair, denies, find_supports
+from citeproof.tools.entailment import Entailment, find_supports
 from citeproof.tools.passage_ids import tell_apart
 from citeproof.tools.retrieval import Retriever, from_passages, retrieve_many
 from citeproof.types import (
@@ -27,6 +26,9 @@ from citeproof.types import (
 __all__ = ["check"]
 
 _STATES_NOTHING = ("?", "？", "؟", ":", "：")
+
+_BEFORE = 5
+"""Sentences before one that may say what its pronoun stands for."""
 
 _Numbered = tuple[int | None, Passage]
 
@@ -85,16 +87,19 @@ async def check(
         ({place: passage for place, (_, passage) in enumerate(own)}, sentence.text)
         for own, sentence in zip(cited, asked, strict=True)
     ]
-    pairs = [
-        Pair(passage.premise, sentence.text)
+    alone = [
+        ({0: passage}, sentence.text)
         for passages, sentence in zip(found, asked, strict=True)
         for passage in passages
     ]
-    supports, scores = await asyncio.gather(
-        find_supports(entailment, "", claims), _score(entailment, pairs)
-    )
-    score = iter(scores)
-    evidence = zip(cited, supports, found, strict=True)
+    before = [
+        " ".join(sentence.text for sentence in asked[max(0, place - _BEFORE) : place])
+        for place in range(len(asked))
+    ]
+    of_found = [text for text, passages in zip(before, found, strict=True) for _ in passages]
+    supports = await find_supports(entailment, "", [*claims, *alone], before=[*before, *of_found])
+    evidence = zip(cited, supports[: len(claims)], found, strict=True)
+    single = iter(supports[len(claims) :])
     numbers = {p.id: number for number in reversed(ordered) for p in sources[number]}
     ids = {number: {passage.id for passage in sources[number]} for number in sources}
     sentences: list[CheckedSentence] = []
@@ -108,13 +113,13 @@ async def check(
                 tries.append(_Try(passages, True, support.score, support.holds))
             against += [own[place] for place in support.against]
             for passage in others:
-                likely = next(score)
+                likely = next(single)
                 # A found passage counts as cited if a number of the sentence stands for it.
                 citing = next((n for n in sentence.numbers if passage.id in ids.get(n, ())), None)
                 number = numbers.get(passage.id) if citing is None else citing
-                holds = likely >= entailment.threshold
-                tries.append(_Try(((number, passage),), citing is not None, likely, holds))
-                if denies(passage, sentence.text, likely):
+                is_cited = citing is not None
+                tries.append(_Try(((number, passage),), is_cited, likely.score, likely.holds))
+                if likely.against:
                     against.append((number, passage))
         sentences.append(_judge(sentence, tries, against, sources))
     return _report(sentences, entailment)
@@ -227,10 +232,6 @@ def _support(passages: Sequence[_Numbered], sentence: str) -> tuple[QuotedPassag
         QuotedPassage(number=number, passage=passage, **quote(passage, sentence))
         for number, passage in passages
     )
-
-
-async def _score(entailment: Entailment, pairs: Sequence[Pair]) -> list[float]:
-    return await entailment.scores(pairs) if pairs else []
 
 
 def _report(sentences: Sequence[CheckedSentence], entailment: Entailment) -> CheckReport:

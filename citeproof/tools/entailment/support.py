@@ -14,13 +14,14 @@ be linked (`are_linked`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, islice, repeat
 from typing import Literal
 
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.meter import note
+from citeproof.tools.entailment.antecedents import continues_quote, name_pronoun
 from citeproof.tools.entailment.base import (
     Entailment,
     Pair,
@@ -92,6 +93,7 @@ async def find_support(
     claim: str,
     *,
     fewest: bool = True,
+    before: str = "",
 ) -> Support:
     """Find the fewest of numbered passages that entail a claim; of such sets, the best-scoring one.
 
@@ -102,8 +104,12 @@ async def find_support(
 
     Unless `fewest`, up to three passages that entail the claim together suffice for an expensive
     model (`reads_many`), without a search for fewer. The question is for the pairs' prefix.
+
+    A claim that opens with a pronoun is read with what that may stand for in the text `before` it
+    or in the question, and only against passages that name it; see `name_pronoun`.
     """
-    [support] = await find_supports(entailment, question, [(passages, claim)], fewest=fewest)
+    claims = [(passages, claim)]
+    [support] = await find_supports(entailment, question, claims, fewest=fewest, before=[before])
     return support
 
 
@@ -113,8 +119,12 @@ async def find_supports(
     claims: Sequence[tuple[Mapping[int, Passage], str]],
     *,
     fewest: bool = True,
+    before: Sequence[str] = (),
 ) -> list[Support]:
-    """Run `find_support` for several claims, each with its passages; each round is one batch."""
+    """Run `find_support` for several claims, each with its passages; each round is one batch.
+
+    `before` is empty, or has the text before each claim.
+    """
     reads_many = bool(getattr(entailment, "reads_many", False))
     enough = (1 if fewest else MOST) if reads_many else 0
     quick_scores, final_below = entailment.scores, math.inf
@@ -130,8 +140,24 @@ async def find_supports(
         fully = iter(await entailment.scores(others) if others else ())
         return [next(quickly if isinstance(one, _Quick) else fully) for one in requests]
 
-    searches = [_search(question, passages, claim, *limits, enough) for passages, claim in claims]
-    return await ask_in_rounds(searches, ask)
+    read = [
+        list(_readings(passages, claim, f"{question} {text}"))
+        for (passages, claim), text in zip(claims, before or repeat(""), strict=False)
+    ]
+    searches = [_search(question, *one, *limits, enough) for some in read for one in some]
+    found = iter(await ask_in_rounds(searches, ask))
+    return [max(islice(found, len(some)), key=lambda one: (one.holds, one.score)) for some in read]
+
+
+def _readings(
+    passages: Mapping[int, Passage], claim: str, before: str
+) -> Iterator[tuple[Mapping[int, Passage], str]]:
+    """Yield what a claim may say, with the passages that may prove it."""
+    for one in name_pronoun(claim, before):
+        quoted = {
+            n: p for n, p in passages.items() if one.name and continues_quote(claim, before, p)
+        }
+        yield (quoted, claim) if quoted else (one.of(passages), one.text)
 
 
 async def whole_support(

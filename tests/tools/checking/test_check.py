@@ -64,11 +64,9 @@ async def test_each_verdict() -> None:
 
 async def test_each_round_is_scored_in_one_call_and_every_pair_once() -> None:
     entailment = reader()
-    text = "Cy Fox built the tower [1][2]. Bo Ray kept the light. It is old [1][2]."
+    text = "It is old [1][2]. Cy Fox built the tower [1][2]. Bo Ray kept the light."
     await check(text, PASSAGES, entailment)
-    cited, found, together = entailment.batches
-    assert (cited, together) == (4, 1)
-    assert found
+    assert entailment.batches == [5, 2]  # one by one, then two together
     tried = [(pair.premise, pair.hypothesis) for pair in entailment.pairs]
     assert len(tried) == len(set(tried))
     first = [one for one, hypothesis in tried if hypothesis.startswith("Cy")]

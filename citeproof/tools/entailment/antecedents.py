@@ -1,0 +1,99 @@
+"""Replaces the pronoun that opens a claim by what it may stand for; English only.
+
+"It was built in 1871" is entailed by a passage on any tower. What "it" is, is said before the
+claim, and an entailment model reads only the claim and a passage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from citeproof.tools.entailment.matter import is_about
+from citeproof.tools.entailment.spans import find_spans
+from citeproof.tools.entailment.verbatim import is_verbatim
+from citeproof.tools.sentences import sentences
+from citeproof.types import Passage
+
+_PRONOUN = re.compile(r"(?:It|He|She|They)(?P<is_subject>)\b|(?:Its|His|Her|Their)\b")
+_ADJUNCT = re.compile(
+    r"(?:In|On|At|By|During|After|Before|Since|From|For|With|As|According to)\b[^,]{1,80}, "
+)
+_ASKS = re.compile(r"\A(?:what|who|which|where|when|how) (?:is|are|was|were) ", re.IGNORECASE)
+_VERB = (
+    r"(?:is|are|was|were|has|have|had|can|could|will|would|may|might|must|shall|should|does|did"
+    r"|became|began|made|took|gave|won|led|wrote|allows|lets|uses|means|refers|\w{3,}ed)"
+)
+_SUBJECT = re.compile(rf"(?P<subject>\S+(?: \S+){{0,7}}?) (?:also |then |later )?{_VERB}\b")
+_NO_SUBJECT = re.compile(r"(?i:we|you|i|there|this|these|the|an?|what|who|when|where|which|how)\Z")
+_ARTICLE = re.compile(r"(?:An?|One|This|That|These|Those) (?=\w)")
+_NAME = re.compile(r"[^\W\d_a-zß-öø-ÿ][\w'’-]{2,}")
+_THING = re.compile(
+    r"(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )\b(?:an?|the|one|its|his|her|their) "
+    r"((?:[a-z][\w-]* ){0,2}?[a-z][\w-]*)(?=[,.;:?!]|\Z"
+    r"| (?:in|on|at|by|for|of|to|from|with|and|or|that|which|who|as|is|was|are|were)\b)"
+)
+"""Something with an article, but not what the subject is said to be."""
+_OTHER = re.compile(r"\b(?:it|him|her|them|its|his|their)\b")
+"""What may stand for the same as a pronoun behind it."""
+_MOST = 4
+"""Most things that a pronoun may stand for; each is checked."""
+
+
+class Reading(NamedTuple):
+    """A way to read a claim."""
+
+    text: str
+    name: str = ""
+    """What takes the place of the claim's pronoun."""
+
+    def of(self, passages: Mapping[int, Passage]) -> dict[int, Passage]:
+        """Those of the passages that speak of what the claim is about, if that has a name."""
+        names = " ".join(_NAME.findall(self.name.removeprefix("The ")))
+        return {
+            number: passage
+            for number, passage in passages.items()
+            if is_about(passage.premise, names, 0.5)
+        }
+
+
+def name_pronoun(claim: str, before: str) -> list[Reading]:
+    """Return what a claim may say behind another text; the claim itself if it has no such pronoun.
+
+    >>> [one.text for one in name_pronoun("Its lamp is lit.", "The tower is old. It was Lee's.")]
+    ["The tower's lamp is lit."]
+    >>> [one.name for one in name_pronoun("It was lit.", "In May, Ann Lee saw the pier in Pellow.")]
+    ['The pier', 'Ann Lee', 'Pellow']
+    >>> name_pronoun("She was a mason.", ""), name_pronoun("Bell was a mason.", "Lee was one.")
+    ([Reading(text='She was a mason.', name='')], [Reading(text='Bell was a mason.', name='')])
+    """
+    if not (found := _PRONOUN.match(claim)):
+        return [Reading(claim)]
+    ending = "'s" if found["is_subject"] is None else ""
+    named = list(dict.fromkeys(_antecedents(before)))[:_MOST]
+    rest = claim[found.end() :]
+    return [Reading(f"{name}{ending}{rest}", name) for name in named] or [Reading(claim)]
+
+
+def _antecedents(text: str) -> Iterator[str]:
+    """Yield what the last sentence without a pronoun is about, and those behind it.
+
+    That is their subjects, other things and names.
+    """
+    for sentence in reversed(sentences(text)):
+        main = _ASKS.sub("", _ADJUNCT.sub("", sentence, count=1), count=1)
+        if not _PRONOUN.match(main):
+            found = _SUBJECT.match(main)
+            if found and not _NO_SUBJECT.match(found["subject"]):
+                yield _ARTICLE.sub("The ", found["subject"])
+            yield from (f"The {thing}" for thing in _THING.findall(main))
+            yield from find_spans(sentence, "name")
+            if not _OTHER.search(sentence):
+                return
+
+
+def continues_quote(claim: str, before: str, passage: Passage) -> bool:
+    """Whether a claim and the sentence before it are consecutive sentences of a passage."""
+    last = sentences(before)[-1:]
+    return bool(last) and is_verbatim(passage.premise, f"{last[0]} {claim}")
