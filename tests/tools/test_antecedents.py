@@ -16,7 +16,12 @@ NOTES = Passage(id="a", title="Lamp Notes", text="Lamp Notes keeps texts. It mer
     ("claim", "before", "names"),
     [
         ("It is lit.", "What is Pellow Head?", ["Pellow Head"]),
-        ("It is lit.", "What is a lamp?", ["The lamp"]),
+        ("It is lit.", "What is the lamp?", [""]),
+        ("It is lit.", "What is Pellow? The lamp is hot.", ["The lamp"]),
+        ("It is wise to wait.", "The tower is old.", [""]),
+        ("It was Bo Ray who lit it.", "The tower is old.", [""]),
+        ("It is strongly recommended that you wait.", "The tower is old.", [""]),
+        ("It was built to last.", "The tower is old.", ["The tower"]),
         (
             "It is lit.",
             "The tower was built by Ann Lee. It was her first.",

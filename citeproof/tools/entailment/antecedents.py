@@ -17,10 +17,24 @@ from citeproof.tools.sentences import sentences
 from citeproof.types import Passage
 
 _PRONOUN = re.compile(r"(?:It|He|She|They)(?P<is_subject>)\b|(?:Its|His|Her|Their)\b")
+_JUDGED = """
+    best better good bad wise important possible impossible necessary essential easy hard difficult
+    safe common clear certain likely unlikely true false rare useful helpful legal illegal optional
+    mandatory sufficient enough time worth crucial vital normal typical unclear known said thought
+    recommended suggested advised required needed expected permitted allowed planned intended
+    believed assumed estimated reported
+"""
+_STANDS_FOR_NOTHING = re.compile(
+    r"It (?:is|was|has been|will be|can be|may be|would be)(?: (?:not|also|very|often|only|\w+ly))*"
+    rf" (?:{'|'.join(_JUDGED.split())}|\w+able) (?:to|that|for|when|if|whether|how|why|where)\b"
+    r"|It (?:is|was) (?:[A-Z]\S* ){1,4}(?:who|that)\b"
+    r"|It (?:(?:seems|seemed|appears|appeared|follows|turned out) that|rained|snowed"
+    r"|(?:takes|took) .{1,30} (?:to|for|until|before))\b"
+)
+"""As in "It is recommended to wait"."""
 _ADJUNCT = re.compile(
     r"(?:In|On|At|By|During|After|Before|Since|From|For|With|As|According to)\b[^,]{1,80}, "
 )
-_ASKS = re.compile(r"\A(?:what|who|which|where|when|how) (?:is|are|was|were) ", re.IGNORECASE)
 _VERB = (
     r"(?:is|are|was|were|has|have|had|can|could|will|would|may|might|must|shall|should|does|did"
     r"|became|began|made|took|gave|won|led|wrote|allows|lets|uses|means|refers|\w{3,}ed)"
@@ -68,7 +82,8 @@ def name_pronoun(claim: str, before: str) -> list[Reading]:
     >>> name_pronoun("She was a mason.", ""), name_pronoun("Bell was a mason.", "Lee was one.")
     ([Reading(text='She was a mason.', name='')], [Reading(text='Bell was a mason.', name='')])
     """
-    if not (found := _PRONOUN.match(claim)):
+    found = _PRONOUN.match(claim)
+    if not found or _STANDS_FOR_NOTHING.match(claim):
         return [Reading(claim)]
     ending = "'s" if found["is_subject"] is None else ""
     named = list(dict.fromkeys(_antecedents(before)))[:_MOST]
@@ -79,11 +94,14 @@ def name_pronoun(claim: str, before: str) -> list[Reading]:
 def _antecedents(text: str) -> Iterator[str]:
     """Yield what the last sentence without a pronoun is about, and those behind it.
 
-    That is their subjects, other things and names.
+    That is their subjects, other things and names; of a question, only names, since "it" may be
+    what is asked for.
     """
     for sentence in reversed(sentences(text)):
-        main = _ASKS.sub("", _ADJUNCT.sub("", sentence, count=1), count=1)
-        if not _PRONOUN.match(main):
+        main = _ADJUNCT.sub("", sentence, count=1)
+        if sentence.endswith("?"):
+            yield from find_spans(sentence, "name")
+        elif not _PRONOUN.match(main):
             found = _SUBJECT.match(main)
             if found and not _NO_SUBJECT.match(found["subject"]):
                 yield _ARTICLE.sub("The ", found["subject"])

@@ -140,8 +140,9 @@ async def find_supports(
         fully = iter(await entailment.scores(others) if others else ())
         return [next(quickly if isinstance(one, _Quick) else fully) for one in requests]
 
+    asked = question.rstrip(" ?") + "?"  # apart from the text behind it
     read = [
-        list(_readings(passages, claim, f"{question} {text}"))
+        list(_readings(passages, claim, f"{asked} {text}"))
         for (passages, claim), text in zip(claims, before or repeat(""), strict=False)
     ]
     searches = [_search(question, *one, *limits, enough) for some in read for one in some]
