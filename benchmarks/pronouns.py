@@ -15,7 +15,7 @@ import asyncio
 import random
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,7 +93,7 @@ def main() -> None:
     rng = random.Random(chosen.seed)
     rows = read_lines(chosen.pool)
     rng.shuffle(rows)
-    said = [one for one, _ in zip(read(rows), range(chosen.claims), strict=False)]
+    said = list(islice(read(rows), chosen.claims))
     sets = {"true": said, "false": list(swap(said, rng))}
     with Toolbox.from_settings(Settings()) as tools:
         model = tools.entailment

@@ -87,7 +87,7 @@ async def check(
         ({place: passage for place, (_, passage) in enumerate(own)}, sentence.text)
         for own, sentence in zip(cited, asked, strict=True)
     ]
-    alone = [
+    single = [
         ({0: passage}, sentence.text)
         for passages, sentence in zip(found, asked, strict=True)
         for passage in passages
@@ -97,9 +97,9 @@ async def check(
         for place in range(len(asked))
     ]
     of_found = [text for text, passages in zip(before, found, strict=True) for _ in passages]
-    supports = await find_supports(entailment, "", [*claims, *alone], before=[*before, *of_found])
+    supports = await find_supports(entailment, "", [*claims, *single], before=[*before, *of_found])
     evidence = zip(cited, supports[: len(claims)], found, strict=True)
-    single = iter(supports[len(claims) :])
+    by_found = iter(supports[len(claims) :])
     numbers = {p.id: number for number in reversed(ordered) for p in sources[number]}
     ids = {number: {passage.id for passage in sources[number]} for number in sources}
     sentences: list[CheckedSentence] = []
@@ -113,13 +113,13 @@ async def check(
                 tries.append(_Try(passages, True, support.score, support.holds))
             against += [own[place] for place in support.against]
             for passage in others:
-                likely = next(single)
+                by_one = next(by_found)
                 # A found passage counts as cited if a number of the sentence stands for it.
                 citing = next((n for n in sentence.numbers if passage.id in ids.get(n, ())), None)
                 number = numbers.get(passage.id) if citing is None else citing
                 is_cited = citing is not None
-                tries.append(_Try(((number, passage),), is_cited, likely.score, likely.holds))
-                if likely.against:
+                tries.append(_Try(((number, passage),), is_cited, by_one.score, by_one.holds))
+                if by_one.against:
                     against.append((number, passage))
         sentences.append(_judge(sentence, tries, against, sources))
     return _report(sentences, entailment)

@@ -23,6 +23,7 @@ from markdown_it.token import Token
 from citeproof.text import PAUSES, STOPS
 from citeproof.tools.citations.marked_text import MARK
 from citeproof.tools.citations.marks import strip_marks
+from citeproof.tools.markdown_source import line_at
 from citeproof.tools.sentences import LIST_ITEM, words
 
 _NAME_WORDS = 12
@@ -348,7 +349,7 @@ def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
     A model may put its whole answer in a fence, which is then read as if the fence were not there.
     """
-    line = _line(state, start)
+    line = line_at(state, start)
     mark, said = line[:1], line.lstrip(line[:1]).split()
     size = len(line) - len(line.lstrip(mark))
     if not fence(state, start, end, True):
@@ -362,7 +363,7 @@ def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     is_code = names and _may_be_code(said)
     if is_code and not (size >= least and start < until):
         fence(state, start, end, False)
-        last = _line(state, state.line - 1)
+        last = line_at(state, state.line - 1)
         if state.line - 1 > start and last.startswith(mark * size) and not last.strip(f"{mark} \t"):
             return True
         state.tokens.pop()
@@ -372,10 +373,6 @@ def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     state.push("fence_line", "", 0).map = [start, start + 1]
     state.line = start + 1
     return True
-
-
-def _line(state: StateBlock, place: int) -> str:
-    return state.src[state.bMarks[place] + state.tShift[place] : state.eMarks[place]]
 
 
 def _may_be_code(said: Sequence[str]) -> bool:

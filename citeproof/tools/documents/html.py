@@ -45,12 +45,12 @@ def read_html(data: bytes, path: Path) -> Document:
 def read_markup(
     markup: str, path: Path, problems: tuple[str, ...], title: str | None = None
 ) -> Document:
-    """Read the text of HTML, which by default gives the title in its head."""
+    """Read the text of HTML. Without a title, it is a page with one in its head."""
     from lxml import etree, html
 
-    markup = (
-        f"<body>{_ILLEGAL.sub(' ', markup)}" if title is not None else _ILLEGAL.sub(" ", markup)
-    )
+    markup = _ILLEGAL.sub(" ", markup)
+    if title is not None:
+        markup = f"<body>{markup}"
     problems += _unclosed(markup)
     parser = html.HTMLParser(
         encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True

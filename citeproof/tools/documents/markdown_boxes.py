@@ -15,6 +15,8 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
+from citeproof.tools.markdown_source import line_at
+
 _CALLOUT = re.compile(r"\[!(?P<kind>[\w-]+)(?:\|[^\]\n]*)?\][-+]?[ \t]*(?P<title>.*)")
 _INDENTED = re.compile(
     r"(?:(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w-]+)(?:[ \t]+[\w-]+)*|===[!+]?(?=[ \t]+[\"']))"
@@ -50,7 +52,7 @@ def box_plugin(parser: MarkdownIt) -> None:
 
 def _read_indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Read a box of MkDocs: a line with its kind and title, and indented text."""
-    if state.is_code_block(start) or not (found := _INDENTED.fullmatch(_line(state, start))):
+    if state.is_code_block(start) or not (found := _INDENTED.fullmatch(line_at(state, start))):
         return False
     last = _indented_end(state, start, start + 1, end)
     if last > start + 1 and not silent:
@@ -61,21 +63,17 @@ def _read_indented(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 def _read_definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Read a definition without a term, which a heading may be, with the text indented below it."""
-    mark = _DEFINITION.match(_line(state, start))
+    mark = _DEFINITION.match(line_at(state, start))
     if state.is_code_block(start) or not mark:
         return False
-    lines = (_line(state, place) for place in range(start + 1, end))
+    lines = (line_at(state, place) for place in range(start + 1, end))
     wrapped = [*takewhile(lambda line: line and not _DEFINITION.match(line), lines)]
     place = start + 1 + len(wrapped)
     last = _indented_end(state, start, place, end)
     if not silent:
         below = state.getLines(place, last, state.sCount[start] + _INDENT, True)
-        _add_box(state, last, "\n".join([_line(state, start)[mark.end() :], *wrapped, below]))
+        _add_box(state, last, "\n".join([line_at(state, start)[mark.end() :], *wrapped, below]))
     return True
-
-
-def _line(state: StateBlock, place: int) -> str:
-    return state.src[state.bMarks[place] + state.tShift[place] : state.eMarks[place]]
 
 
 def _indented_end(state: StateBlock, start: int, place: int, end: int) -> int:

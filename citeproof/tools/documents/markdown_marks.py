@@ -14,11 +14,12 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 
 from citeproof.text import STOPS
-from citeproof.tools.sentences import breaks_off
+from citeproof.tools.markdown_source import line_at
+from citeproof.tools.sentences import LIST_ITEM, breaks_off
 
-_CODE = r"(?P<code>`[^`]+`|``.+?``)"
+CODE = r"(?P<code>`[^`]+`|``.+?``)"
 _MARKS = re.compile(
-    _CODE + r"|(?P<embedded>!\[\[[^\[\]\n]{1,300}\]\])"
+    CODE + r"|(?P<embedded>!\[\[[^\[\]\n]{1,300}\]\])"
     r"|(?<!\[)\[\[(?P<page>[^\[\]|#\s][^\[\]|#\n]{0,300})?(?P<part>#[^\[\]|\n]{0,300})?"
     r"(?:\\?\|(?P<words>[^\[\]\n]{1,300}))?\]\](?![(\[:\]])"
     r"|(?<![=\w])==(?=[^\s=])(?P<marked>[^=\n]{0,500}[^\s=])==(?![=\w])"
@@ -88,7 +89,7 @@ def clean(text: str) -> str:
             title = _TITLE.search(line)
             joined += [title[2]] if title else []
             is_open = False
-        elif is_open and "|" not in line:
+        elif is_open and "|" not in line and not LIST_ITEM.match(line):
             joined[-1] += f" {line.lstrip()}"
             is_open = _is_wrapped(line)
         else:
@@ -118,13 +119,9 @@ def _is_wrapped(line: str) -> bool:
 
 def _highlight(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Read Jekyll's blocks of code, which are tags."""
-
-    def line(place: int) -> str:
-        return state.src[state.bMarks[place] : state.eMarks[place]]
-
-    if state.is_code_block(start) or not (begins := _HIGHLIGHT.fullmatch(line(start))):
+    if state.is_code_block(start) or not (begins := _HIGHLIGHT.fullmatch(line_at(state, start))):
         return False
-    ends = (place for place in range(start + 1, end) if _END.fullmatch(line(place)))
+    ends = (place for place in range(start + 1, end) if _END.fullmatch(line_at(state, place)))
     if (last := next(ends, None)) is None:
         return False
     if not silent:

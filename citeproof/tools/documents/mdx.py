@@ -8,6 +8,8 @@ from functools import cache
 
 from markdown_it import MarkdownIt
 
+from citeproof.tools.documents.markdown_marks import CODE
+
 _SCRIPT = re.compile(r"(?:import|export)\b")
 _LONGEST = 200
 """Most lines of a script; a bracket in one of its texts may seem to stay open."""
@@ -16,7 +18,7 @@ _ATTRIBUTE = (
     r"|\{[^{}]{0,500}\})"
 )
 _PIECE = re.compile(
-    r"(?P<kept>`[^`]+`|``.+?``|\\[<{])"
+    rf"(?P<kept>{CODE}|\\[<{{])"
     rf"|(?P<tag></?(?:[A-Z][\w.]*+(?:\s+{_ATTRIBUTE})*+\s*/?)?>)"
     r"|\{/\*(?:[^*{]|\{(?!/\*)|\*(?!/)){0,5000}\*/\}"
     r"""|\{\s*(?P<mark>["'`])(?P<said>[^"'`{}]{0,500})(?P=mark)\s*\}"""
@@ -31,8 +33,8 @@ def without_mdx(raw: str) -> str:
     lines = raw.split("\n")
     blocks, place = list[str](), 0
     for begin, end in [*_code_blocks(raw), (len(lines), len(lines))]:
-        text = _without_components(_without_scripts(lines[place:begin]))
-        blocks += [text, *lines[begin:end]]
+        text = _without_scripts(lines[place:begin])
+        blocks += [_PIECE.sub(_say, text), *lines[begin:end]]
         place = end
     return "\n".join(blocks)
 
@@ -70,11 +72,8 @@ def _script_end(lines: Sequence[str], begin: int) -> int:
     return next((n for n in range(begin, len(lines)) if not lines[n].strip()), len(lines))
 
 
-def _without_components(text: str) -> str:
-    return _PIECE.sub(_say, text)
-
-
 def _say(found: re.Match[str]) -> str:
+    """What stays of a piece."""
     if not (tag := found["tag"]):
         return found["kept"] or found["said"] or ""
     title = _TITLE.search(tag)

@@ -22,23 +22,25 @@ _MOST_OUTPUT = 2_000
 def read_ipynb(data: bytes, path: Path) -> Document:
     """Read a notebook: text, code, printed output and errors, split at headings of the text."""
     try:
-        cells: Any = json.loads(decode(data, path))["cells"]
-        sources = [(cell["cell_type"] == "code", _join(cell.get("source", ""))) for cell in cells]
-        printed = [list(_outputs(cell)) for cell in cells]
+        book: Any = json.loads(decode(data, path))
+        cells = [(cell["cell_type"] == "code", list(_texts(cell))) for cell in book["cells"]]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise unusable(path, f"it is not a valid notebook ({error!r})", _FIX) from error
     title, page = "", list[str]()
-    for (is_code, source), outputs in zip(sources, printed, strict=True):
+    for is_code, texts in cells:
         if is_code:
-            page += [show_code(whole(text)) for text in (source, *outputs) if text.strip()]
+            page += [show_code(whole(text)) for text in texts if text.strip()]
         else:
-            given, body = split_front_matter(whole(source))
-            title = title or given
+            body = whole(texts[0])
+            if not (title or any(page)):
+                title, body = split_front_matter(body)
             page.append(render(body))
     return read_markup("".join(page), path, (), title)
 
 
-def _outputs(cell: Any) -> Iterator[str]:
+def _texts(cell: Any) -> Iterator[str]:
+    """Yield the source of a cell, then what it printed."""
+    yield _join(cell.get("source", ""))
     for output in cell.get("outputs", ()):
         said = _join(output.get("text") or output.get("data", {}).get("text/plain", ""))
         if "ename" in output:

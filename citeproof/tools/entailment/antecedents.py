@@ -17,7 +17,7 @@ from citeproof.tools.sentences import sentences
 from citeproof.types import Passage
 
 _PRONOUN = re.compile(r"(?:It|He|She|They)(?P<is_subject>)\b|(?:Its|His|Her|Their)\b")
-_JUDGED = """
+_JUDGEMENTS = """
     best better good bad wise important possible impossible necessary essential easy hard difficult
     safe common clear certain likely unlikely true false rare useful helpful legal illegal optional
     mandatory sufficient enough time worth crucial vital normal typical unclear known said thought
@@ -26,7 +26,7 @@ _JUDGED = """
 """
 _STANDS_FOR_NOTHING = re.compile(
     r"It (?:is|was|has been|will be|can be|may be|would be)(?: (?:not|also|very|often|only|\w+ly))*"
-    rf" (?:{'|'.join(_JUDGED.split())}|\w+able) (?:to|that|for|when|if|whether|how|why|where)\b"
+    rf" (?:{'|'.join(_JUDGEMENTS.split())}|\w+able) (?:to|that|for|when|if|whether|how|why|where)\b"
     r"|It (?:is|was) (?:[A-Z]\S* ){1,4}(?:who|that)\b"
     r"|It (?:(?:seems|seemed|appears|appeared|follows|turned out) that|rained|snowed"
     r"|(?:takes|took) .{1,30} (?:to|for|until|before))\b"

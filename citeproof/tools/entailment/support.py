@@ -154,11 +154,14 @@ def _readings(
     passages: Mapping[int, Passage], claim: str, before: str
 ) -> Iterator[tuple[Mapping[int, Passage], str]]:
     """Yield what a claim may say, with the passages that may prove it."""
-    for one in name_pronoun(claim, before):
-        quoted = {
-            n: p for n, p in passages.items() if one.name and continues_quote(claim, before, p)
-        }
-        yield (quoted, claim) if quoted else (one.of(passages), one.text)
+    readings = name_pronoun(claim, before)
+    quoted = dict[int, Passage]()
+    if readings[0].name:
+        quoted = {n: p for n, p in passages.items() if continues_quote(claim, before, p)}
+    if quoted:
+        yield quoted, claim
+    else:
+        yield from ((one.of(passages), one.text) for one in readings)
 
 
 async def whole_support(

@@ -331,6 +331,14 @@ def test_a_table_of_a_database_in_plain_text_has_rows_of_its_own() -> None:
     assert passage.text == "id: 7; name: North"
 
 
+@pytest.mark.parametrize(
+    ("name", "read"), [("a.txt", TABLE.strip()), ("a.md", "part | share | due")]
+)
+def test_a_table_without_rows_is_its_header(name: str, read: str) -> None:
+    [passage] = passages(TABLE.strip(), name)
+    assert passage.text == read
+
+
 def test_a_long_header_does_not_flood_its_table() -> None:
     raw = f"{'name ' * 200}| b\n---|---\n" + "1|2\n" * 500
     assert "".join(p.text for p in passages(raw, "a.txt")).count("name") == 200
@@ -374,6 +382,15 @@ def test_a_notebook_has_text_code_and_what_was_printed_or_failed() -> None:
         "It is lit.\n\n```\nprint(40 + 2)\n```\n\n```\n42\n```"
         "\n\n```\n1 / 0\n```\n\n```\nZeroDivisionError: division by zero\n```"
     )
+
+
+def test_only_the_first_cell_of_a_notebook_has_front_matter() -> None:
+    rules = "---\ntitle: Rules\n---\nDogs stay out."
+    cells = [{"cell_type": "markdown", "source": text} for text in ("", rules, rules)]
+    document = read(json.dumps({"cells": cells}), "a.ipynb")
+    assert document.title == "Rules"
+    assert document.parts[0].text.count("Dogs stay out.") == 2
+    assert document.parts[0].text.count("title: Rules") == 1
 
 
 def test_what_a_notebook_leaves_open_ends_with_its_cell() -> None:
