@@ -2,8 +2,8 @@
 
     python benchmarks/pronouns.py POOL.jsonl [--claims 120] [--seed 2]
 
-A claim is a sentence of a passage that opens with a pronoun. It is true behind the sentence before
-it, and false behind such a sentence of another passage. Both are checked against the passage of the
+A claim is a sentence of a passage that opens with a pronoun. It is true after the sentence before
+it, and false after such a sentence of another passage. Both are checked against the passage of the
 claim, with the text before it and alone, by the cross-encoder without a judge. Rows of the pool
 have `id`, `title` and `text`.
 """
@@ -64,7 +64,7 @@ def read(rows: Sequence[dict[str, Any]]) -> Iterator[Said]:
 
 
 def swap(said: Sequence[Said], rng: random.Random) -> Iterator[Said]:
-    """Yield the claims behind a sentence on another topic that the same pronoun follows."""
+    """Yield the claims after a sentence on another topic that the same pronoun follows."""
     for one in said:
         opening = one.claim.split()[0]
         others = [

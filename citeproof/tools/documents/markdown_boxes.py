@@ -94,10 +94,10 @@ def _add_box(state: StateBlock, end: int, text: str, title: str = "") -> None:
 
 
 def _open_boxes(state: StateCore) -> None:
-    state.tokens = list(_opened(state, state.tokens, 0))
+    state.tokens = list(_replace_boxes(state, state.tokens, 0))
 
 
-def _opened(state: StateCore, tokens: Sequence[Token], depth: int) -> Iterator[Token]:
+def _replace_boxes(state: StateCore, tokens: Sequence[Token], depth: int) -> Iterator[Token]:
     """Yield tokens with the text of boxes in place of the boxes."""
     quotes = 0
     for at, token in enumerate(tokens):
@@ -105,11 +105,11 @@ def _opened(state: StateCore, tokens: Sequence[Token], depth: int) -> Iterator[T
         if quotes and token.type.startswith("heading"):
             token.tag = "p"  # a heading in a quote is none of the document's
         if (title := _box_title(token)) is not None and depth < _DEEPEST:
-            yield from _paragraph(title, token.level)
+            yield from _make_paragraph(title, token.level)
             inner: list[Token] = []
             body = _OPTIONS.sub("", token.content, count=1)
             state.md.block.parse(body, state.md, state.env, inner)
-            yield from _opened(state, inner, depth + 1)
+            yield from _replace_boxes(state, inner, depth + 1)
         elif token.type == "inline" and tokens[at - 1].type == "paragraph_open":
             yield from _split(token, is_quoted=tokens[at - 2].type == "blockquote_open")
         else:
@@ -142,10 +142,10 @@ def _split(text: Token, *, is_quoted: bool) -> Iterator[Token]:
     text.content = first.rstrip("\\ \t") or rest
     yield text
     if first and rest:
-        yield from [Token("paragraph_close", "p", -1), *_paragraph(rest, text.level - 1)[:2]]
+        yield from [Token("paragraph_close", "p", -1), *_make_paragraph(rest, text.level - 1)[:2]]
 
 
-def _paragraph(text: str, level: int) -> list[Token]:
+def _make_paragraph(text: str, level: int) -> list[Token]:
     """The tokens of a paragraph, or none without a text."""
     if not text:
         return []

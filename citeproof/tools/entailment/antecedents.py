@@ -50,7 +50,7 @@ _THING = re.compile(
 )
 """Something with an article, but not what the subject is said to be."""
 _OTHER = re.compile(r"\b(?:it|him|her|them|its|his|their)\b")
-"""What may stand for the same as a pronoun behind it."""
+"""What may stand for the same as a pronoun that follows."""
 _MOST = 4
 """Most things that a pronoun may stand for; each is checked."""
 
@@ -62,7 +62,7 @@ class Reading(NamedTuple):
     name: str = ""
     """What takes the place of the claim's pronoun."""
 
-    def of(self, passages: Mapping[int, Passage]) -> dict[int, Passage]:
+    def select(self, passages: Mapping[int, Passage]) -> dict[int, Passage]:
         """Those of the passages that speak of what the claim is about, if that has a name."""
         names = " ".join(_NAME.findall(self.name.removeprefix("The ")))
         return {
@@ -73,7 +73,7 @@ class Reading(NamedTuple):
 
 
 def name_pronoun(claim: str, before: str) -> list[Reading]:
-    """Return what a claim may say behind another text; the claim itself if it has no such pronoun.
+    """Return what a claim may say after another text; the claim itself if no pronoun opens it.
 
     >>> [one.text for one in name_pronoun("Its lamp is lit.", "The tower is old. It was Lee's.")]
     ["The tower's lamp is lit."]
@@ -92,10 +92,10 @@ def name_pronoun(claim: str, before: str) -> list[Reading]:
 
 
 def _antecedents(text: str) -> Iterator[str]:
-    """Yield what the last sentence without a pronoun is about, and those behind it.
+    """Yield what the last sentence without a pronoun is about, and the sentences after it.
 
-    That is their subjects, other things and names; of a question, only names, since "it" may be
-    what is asked for.
+    These are their subjects, other things and names. A question gives only names, since "it" may
+    be what is asked for.
     """
     for sentence in reversed(sentences(text)):
         main = _ADJUNCT.sub("", sentence, count=1)

@@ -161,7 +161,7 @@ def _readings(
     if quoted:
         yield quoted, claim
     else:
-        yield from ((one.of(passages), one.text) for one in readings)
+        yield from ((one.select(passages), one.text) for one in readings)
 
 
 async def whole_support(
