@@ -27,8 +27,10 @@ from citeproof.tools.questions.answering_passages import (
     read_closely,
     score_passages,
 )
+from citeproof.tools.questions.definitions import find_defined_term
 from citeproof.tools.questions.parts import asks_yes_or_no, question_parts
 from citeproof.tools.questions.sources import select_source
+from citeproof.tools.retrieval.base import Retriever
 from citeproof.types import Passage
 
 __all__ = ["AnswerabilityVerifier"]
@@ -111,7 +113,7 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
         parts = question_parts(question)
         source = select_source(state, self.retriever)
         if source is not None:
-            [found] = await self.search(source, [question], self.candidates)
+            found = await self._find(source, question)
         read = append_new(memory, found)
         by_part = await score_passages(model, parts, read)
         ranking = rank_passages(by_part)
@@ -147,6 +149,15 @@ class AnswerabilityVerifier(SearchNode, LLMNode):
             "passages": append_new(kept, list(state["passages"])),
             "long_term": [passage.id for passage in best],
         }
+
+    async def _find(self, source: Retriever, question: str) -> list[Passage]:
+        """The candidates for a question; a question what something is, is asked in two ways.
+
+        "What is a correspondent?" finds letters to correspondents first.
+        """
+        term = find_defined_term(question)
+        queries = [question, f"definition of {term}"] if term else [question]
+        return _fuse(*await self.search(source, queries, self.candidates))[: self.candidates]
 
     async def _guess(self, question: str) -> str:
         """A guessed answer to search for (HyDE, Gao et al. 2023); empty without a model.

@@ -227,6 +227,20 @@ async def test_who_is_answered_by_a_person(text: str, quoted: bool) -> None:
     assert bool(await AnswerQuoter(answers(text=text))(given)) is quoted
 
 
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("Deal these to all players, as you do with the tokens.", False),
+        ("A token is a wooden disc.", True),
+    ],
+)
+async def test_what_a_thing_is_is_not_answered_by_a_mention(text: str, quoted: bool) -> None:
+    passage = Passage(id="tokens", title="Rules", text=text)
+    for question in ("What is a token?", "What are tokens?"):
+        given = asked(question, passages=[passage], long_term=["tokens"])
+        assert bool(await AnswerQuoter(answers(text=text))(given)) is quoted
+
+
 MIA, SHE = "Mia begins the first turn.", "She is the youngest of all."
 AGAIN = "The first turn is Mia's."
 

@@ -313,3 +313,12 @@ async def test_no_judge_is_asked_about_a_passage_without_a_name_of_the_question(
         judge.calls.clear()
         await verifier(state(question=question))
         assert min(len(judge.calls), 1) == calls
+
+
+async def test_what_something_is_is_searched_for_as_a_definition_too() -> None:
+    found = ListRetriever({"definition of tower": [D], "tower": [B]})
+    model = TableEntailment(lambda text, _: 0.9 if "Storm" in text else 0.1)
+    verifier = AnswerabilityVerifier(no_llm(), found, model)
+    update = await verifier(state(question="What is a tower?"))
+    assert (update["long_term"][0], update["answerable"]) == ("d", True)
+    assert found.queries == ["What is a tower?", "definition of tower"]

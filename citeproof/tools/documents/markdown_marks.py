@@ -25,17 +25,18 @@ _MARKS = re.compile(
     r"|(?<![=\w])==(?=[^\s=])(?P<marked>[^=\n]{0,500}[^\s=])==(?![=\w])"
     r"|(?P<comment>(?<![%\w])%%[^%]{1,2000}%%(?!%))"
     r"|(?<!\\)\]\((?=[^()\n]*[ \t])(?P<address>(?:[^()\n]|\([^()\n]{0,300}\)){0,1000})\)"
+    r"|\{\{[<%]\s?(?P<label>[a-z]{3,20})\s?[>%]\}\}"
     r"|(?P<block>(?:^|(?<=\s))\^[A-Za-z\d-]{4,40}[ \t]*$)",
     re.MULTILINE,
 )
 """Code, an embedded file, a link to a page or part of it, highlighted words, a comment, an address
-with blanks, the name of a block."""
+with blanks, a label such as `{{<required>}}`, the name of a block."""
 _TAG = (
-    r"(?:\{%(?:[^%\n]|%(?!\})){1,500}%\}|\{\{[<%](?:[^<>%\n]){1,500}[>%]\}\}"
+    r"(?:\{%(?:[^%\n]|%(?!\})){1,500}%\}|\{\{<[^\n]{1,500}?>\}\}|\{\{%[^\n]{1,500}?%\}\}"
     r"|\{:[^{}\n]{1,300}\})"
 )
 _TAGS = re.compile(rf"[ \t]*{_TAG}(?:[ \t]*{_TAG})*[ \t]*")
-_TITLE = re.compile(r"""\s(?:title|header|name)=(["'])(.*?)\1""")
+_TITLE = re.compile(r"""\s(?:title|header|name|caption)=(["'])(.*?)\1""")
 _ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{:?[ \t]*[#.][^{}]*\}\s*\Z")
 _HIGHLIGHT = re.compile(r"\s*\{%-?\s*highlight\b(?:\s+(?P<language>\w+))?[^%]*%\}\s*")
 _END = re.compile(r"\s*\{%-?\s*endhighlight\b[^%]*%\}\s*")
@@ -73,7 +74,7 @@ def _bare_headings(state: StateCore) -> None:
 def clean(text: str) -> str:
     r"""Return the text of a paragraph without marks of programs; wrapped lines are joined.
 
-    A tag of a generator gives way to its title: tabs have one.
+    A tag of a generator gives way to its title or caption: tabs and figures have one.
 
     >>> clean("See [[Plans and limits#Plans|your plan]] and [[Sync#Setup]]. ^b15695")
     'See your plan and Sync > Setup. '
@@ -103,6 +104,8 @@ def _say(found: re.Match[str]) -> str:
         return found["code"] or found["marked"] or found["words"]
     if found["address"]:
         return "](-)"
+    if found["label"]:
+        return f"({found['label']})"
     if any(found[kind] for kind in ("embedded", "comment", "block")):
         return ""
     page = (found["page"] or "").removesuffix(".md")

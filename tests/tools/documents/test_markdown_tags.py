@@ -13,6 +13,8 @@ from tests.tools.documents.reading import passages
         ('{% hint style="info" %}\nSave it first.\n{% endhint %}', ["Save it first."]),
         ('- One\n- Two\n  {% endhint %}\n\n{% page-ref page="a.md" %}', ["- One", "- Two"]),
         ('{% tabs %}\n{% tab title="Linux" %}\nRun it.\n{% endtab %}', ["Linux", "Run it."]),
+        ('{{< figure src="a.png" width="70%" caption="Pier > quay" >}}', ["Pier > quay"]),
+        ("The name. {{<required>}} {{% old %}}", ["The name. (required) (old)"]),
         ('{{< tab header="Bash" >}}\nRun it.\n{{< /tab >}}', ["Bash", "Run it."]),
         ("{{% notice tip %}}\nRun it.\n{{% /notice %}}", ["Run it."]),
         ("Write {% if %} here, and {{ name }}.", ["Write {% if %} here, and {{ name }}."]),
