@@ -56,7 +56,7 @@ def find_defined_term(question: str) -> str:
 def lacks_definition(answer: str, question: str) -> bool:
     """Whether a question asks what something is, and the answer only mentions it.
 
-    >>> lacks_definition("Assign these to files, as correspondents.", "What is a correspondent?")
+    >>> lacks_definition("Sort the files by date and correspondent.", "What is a correspondent?")
     True
     >>> lacks_definition("A correspondent sends or gets a letter.", "What is a correspondent?")
     False
