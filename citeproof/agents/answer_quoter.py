@@ -18,7 +18,6 @@ from citeproof.tools.citations.quotes import Quote, quotes_in
 from citeproof.tools.entailment import Entailment, halfway
 from citeproof.tools.questions.answering import score_answers
 from citeproof.tools.questions.answering_passages import score_passages
-from citeproof.tools.questions.definitions import find_defined_term
 from citeproof.tools.questions.kinds import lacks_asked_kind, lacks_person
 from citeproof.tools.questions.parts import question_parts
 from citeproof.tools.questions.quote_choice import (
@@ -77,8 +76,7 @@ class AnswerQuoter(Node):
         question, memory = state["question"], memory_passages(state)
         if self.answerability is None:
             return {}
-        is_several = asks_for_several(question) and not find_defined_term(question)
-        may_list = is_several and not self.after_writing
+        may_list = not self.after_writing and asks_for_several(question)
         if not self.after_writing and (asks_why(question) or asks_to_compare(question)):
             return {}
         try:

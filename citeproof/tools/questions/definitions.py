@@ -63,7 +63,8 @@ def lacks_definition(answer: str, question: str) -> bool:
     >>> lacks_definition("The person who wrote it is its correspondent.", "What is an ASN?")
     False
     """
-    wanted = content(find_defined_term(question))
+    if not (wanted := content(find_defined_term(question))):
+        return False
     words = answer.split()
     named = [place for place, word in enumerate(words) if content(word) & wanted]
     if not named or named[0] < _SUBJECT_WORDS:

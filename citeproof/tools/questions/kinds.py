@@ -1,4 +1,4 @@
-"""Whether an answer gives the number, time, reason or person that is asked for; English only."""
+"""Whether an answer gives the number, time, reason, person or meaning asked for; English only."""
 
 from __future__ import annotations
 

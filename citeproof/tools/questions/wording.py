@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from citeproof.tools.citations.marks import content
+from citeproof.tools.questions.definitions import find_defined_term
 from citeproof.tools.questions.parts import asks_yes_or_no, question_parts, strip_preamble
 from citeproof.tools.sentences import split
 
@@ -79,11 +80,14 @@ def asks_for_several(question: str) -> bool:
     (False, False)
     >>> asks_for_several("What happens on days off?"), asks_for_several("What are oars called?")
     (False, False)
+    >>> asks_for_several("What are the rules?"), asks_for_several("What are tokens?")
+    (True, False)
     >>> asks_for_several("Which functions are called at the start?")
     True
     """
     asked = strip_preamble(question)
-    return bool(_ASKS_HOW.match(asked) or _ASKS_SEVERAL.match(asked))
+    several = _ASKS_SEVERAL.match(asked) and not find_defined_term(question)
+    return bool(_ASKS_HOW.match(asked) or several)
 
 
 def asks_why(question: str) -> bool:
