@@ -318,6 +318,13 @@ async def test_of_sentences_that_answer_as_surely_one_without_context_is_quoted(
     assert await texts(AnswerQuoter(entailment), given) == [quoted]
 
 
+async def test_how_many_is_answered_by_a_number_of_what_is_counted() -> None:
+    rules = Passage(id="rules", text="A card shows up to 5 signs. Each player gets 6 cards.")
+    given = asked("How many cards does each get?", passages=[rules], long_term=["rules"])
+    quoter = AnswerQuoter(answers(text="."))
+    assert await texts(quoter, given) == ["Each player gets 6 cards."]
+
+
 async def test_a_sentence_must_answer_each_part_of_the_question() -> None:
     def scores(premise: str, hypothesis: str) -> float:
         return 0.9 if "Mia" in premise and "begins" in hypothesis else 0.1

@@ -17,6 +17,7 @@ _DRAWN = re.compile(r"[-=~]{4,}|(?<![_\"'`“])_{4,}|\S(?: {3,}|\t+ *)\S")
 
 A blank after a quotation mark is to be filled in: "____ is down".
 """
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _LONGEST = 600
 """Maximum length of a quote in an answer, in characters."""
 _MOST_CONTEXT = 2
@@ -94,8 +95,16 @@ class Quote(NamedTuple):
 
     @property
     def is_statement(self) -> bool:
-        """Whether it says something, and is a whole sentence or the row of a table."""
-        return self.says_something and _STATEMENT.match(self.text) is not None
+        """Whether it says something, and is a whole sentence or the row of a table; not code."""
+        is_whole = _STATEMENT.match(self.text) is not None
+        return self.says_something and is_whole and not self._is_code
+
+    @property
+    def _is_code(self) -> bool:
+        """Whether it stands between fences. Of an odd number, one opens or ends a cut block."""
+        fences = [found.start() for found in _FENCE.finditer(self.passage.text)]
+        before = sum(place < self.end for place in fences)
+        return len(fences) % 2 == 0 and before % 2 == 1
 
     @property
     def stands_alone(self) -> bool:

@@ -28,6 +28,10 @@ _COUNTS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "uppe
 """Type of a list → the form of its numbers, as Word names it."""
 _CELL = 1200
 """Maximum characters of a table cell; a table with a longer one lays out the page."""
+_FENCE = "```"
+"""Tells readers and models, as in Markdown, that the lines are code."""
+_CODE = re.compile(r"(?:^|[\s-])(?:code|highlight\w*|literal-block|programlisting|screen|source)\b")
+"""Matches classes of code, or of the block around it. Other verbatim text may be prose."""
 
 
 def _is_bold(tag: Any) -> bool:
@@ -41,6 +45,14 @@ def _is_bold(tag: Any) -> bool:
         if child.tail and child.tail.strip():
             return False
     return is_bold and not (tag.text and tag.text.strip())
+
+
+def _is_code(verbatim: Any) -> bool:
+    """Return whether a `pre` holds code."""
+    around = verbatim.getparent()
+    classes = [tag.get("class", "").lower() for tag in (verbatim, around) if tag is not None]
+    is_code = verbatim.find("code") is not None or any(map(_CODE.search, classes))
+    return is_code and bool("".join(verbatim.itertext()).strip())
 
 
 class Writer:
@@ -93,6 +105,8 @@ class Writer:
             self._starts[tag] = self.pieces.place
         elif name == "pre":
             self._verbatim += 1
+            if _is_code(tag):
+                self.pieces.line(_FENCE)
         elif name == "sup":
             self._raised += 1
         elif name in _LISTS:
@@ -106,6 +120,8 @@ class Writer:
 
     def _leave(self, tag: Any) -> None:
         name = tag.tag
+        if name == "pre" and _is_code(tag):
+            self.pieces.line(_FENCE)
         if name in _BLOCKS:
             self.pieces.end_line(self._gap(tag))
         if name in HEADINGS:

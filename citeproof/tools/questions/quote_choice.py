@@ -12,6 +12,7 @@ from citeproof.tools.entailment.base import blend_odds
 from citeproof.tools.entailment.details import missing_details
 from citeproof.tools.entailment.spans import KINDS, find_spans
 from citeproof.tools.questions.answering import score_answers
+from citeproof.tools.questions.kinds import tells_count
 from citeproof.tools.questions.parts import asks_yes_or_no
 from citeproof.tools.sentences import split
 from citeproof.types import Passage
@@ -31,15 +32,22 @@ async def choose_quote(
 ) -> Quote | None:
     """Return the quote that answers best, of those that surely answer below their headings.
 
-    Quotes that have all names of the question go first, then single sentences, then the passage
-    that was found first. Below a heading that asks the question, every sentence seems to answer:
-    "There are also console templates" answers "Can I create dashboards?" (0.99). So the sentences
-    are read again without headings, unless one begins with "yes" or "no". The first of those that
-    answer about as surely is chosen. A sentence that misses the question by far, below a heading
-    that answers by itself, is left out; the result is None if no other is left.
+    Quotes that have all names of the question go first, then those that count what it counts, then
+    single sentences, then the passage that was found first.
+
+    Below a heading that asks the question, every sentence seems to answer: "There are also console
+    templates" answers "Can I create dashboards?" (0.99). So the sentences are read again without
+    headings, unless one begins with "yes" or "no". The first of those that answer about as surely
+    is chosen. A sentence that misses the question by far, below a heading that answers by itself,
+    is left out; the result is None if no other is left.
     """
     places = [
-        (bool(missing_details(quote.premise, question)), len(split(quote.text)) > 1, number)
+        (
+            bool(missing_details(quote.premise, question)),
+            not tells_count(quote.text, question),
+            len(split(quote.text)) > 1,
+            number,
+        )
         for number, quote in fit
     ]
     first = min(places)

@@ -131,3 +131,13 @@ def test_a_statement_has_four_words_or_as_many_letters_of_a_script_without_space
 )
 def test_what_is_drawn_or_very_long_is_not_readable(text: str, readable: bool) -> None:
     assert Quote(passage(text), 0, len(text)).is_readable is readable
+
+
+def test_code_between_fences_is_no_statement() -> None:
+    line = 'name: "The lamp of the tower"'
+    fenced = passage(f"Set it:\n\n```yaml\n{line}\n```\n\nThe lamp is lit at dusk.")
+    cut = passage(f"{line}\n```\n\nThe lamp is lit at dusk.")
+    assert [one.text for one in quotes_in(fenced) if one.is_statement] == [
+        "The lamp is lit at dusk."
+    ]
+    assert "The lamp is lit at dusk." in [one.text for one in quotes_in(cut) if one.is_statement]

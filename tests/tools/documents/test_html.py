@@ -324,3 +324,18 @@ def test_a_page_that_ends_in_what_is_no_text_says_so(mark: str) -> None:
     name = "a comment" if "!" in mark else mark.split()[0].rstrip(">").lower() + ">"
     (problem,) = read(f"{closed}{mark}<p>{STORY}</p>").problems
     assert problem == f"{name} in it is not closed, so what follows it was left out"
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ('<pre class="programlisting">a = 1\n  b\n</pre>', "```\na = 1\n  b\n```"),
+        ('<div class="highlight"><pre><span></span>f()\n</pre></div>', "```\nf()\n```"),
+        ("<pre><code>f()</code></pre>", "```\nf()\n```"),
+        ("<pre><code>  </code></pre>", ""),
+        ("<pre>Dear all,\n  it is lit.\n</pre>", "Dear all,\n  it is lit."),
+    ],
+)
+def test_code_is_fenced_and_other_verbatim_text_is_not(page: str, text: str) -> None:
+    [passage] = passages(f"<p>It is lit.</p>{page}")
+    assert passage.text == "\n\n".join(filter(None, ["It is lit.", text]))

@@ -49,7 +49,10 @@ def test_a_directive_with_an_argument_is_a_term_with_its_definition() -> None:
         (".. deprecated:: 3", "Deprecated since version 3."),
         (".. only:: html\n\n   It is lit.", "It is lit."),
         (".. note:: It is lit.", "Note It is lit."),
-        (".. code-block:: sh\n   :caption: Fill\n   :linenos:\n\n   lamp --fill", "lamp --fill"),
+        (
+            ".. code-block:: sh\n   :caption: Fill\n   :linenos:\n\n   lamp --fill",
+            "``` lamp --fill ```",
+        ),
         ("- .. option:: -a\n\n     All.", "- -a All."),
         (".. toctree::\n   :maxdepth: 2\n\n   oil\n\nIt is lit.", "It is lit."),
         (".. graphviz::\n\n   digraph {\n      oil -> lamp\n   }\n\nIt is lit.", "It is lit."),
@@ -68,12 +71,13 @@ def test_what_belongs_to_an_item_of_a_list_is_indented() -> None:
         "   It takes an hour.\n\n   - Oil\n   - Wick\n\n     Trim it.\n\n2. Wait.\n\nThen go.\n"
     )
     assert passage.text.splitlines() == [
-        *("You have two options:", "", "1. Fill the lamp:", "  lamp --fill", "  lamp --light"),
+        *("You have two options:", "", "1. Fill the lamp:", "  ```", "  lamp --fill"),
+        *("  lamp --light", "  ```"),
         *("  It takes an hour.", "  - Oil", "  - Wick", "    Trim it.", "2. Wait.", "", "Then go."),
     ]
     [found] = lists_in(passage)
     assert [item.text for item in found.items] == [
-        "Fill the lamp: lamp --fill lamp --light It takes an hour. - Oil - Wick Trim it.",
+        "Fill the lamp: ``` lamp --fill lamp --light ``` It takes an hour. - Oil - Wick Trim it.",
         "Wait.",
     ]
 
