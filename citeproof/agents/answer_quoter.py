@@ -126,7 +126,11 @@ class AnswerQuoter(Node):
             (is_introduced, score, one)
             for one, score in zip(lists, scores, strict=True)
             if score
-            >= (limit if (is_introduced := _is_introduced(one, question)) else halfway(limit))
+            >= (
+                limit
+                if (is_introduced := _is_introduced(one, question, score >= self.quote_above))
+                else halfway(limit)
+            )
         ]
         if not answering:
             return ()
@@ -205,12 +209,15 @@ def _are_steps(one: ItemList, question: str) -> bool:
     return one.is_numbered or bool(one.lead and tells_how(one.lead.text, question))
 
 
-def _is_introduced(one: ItemList, question: str) -> bool:
+def _is_introduced(one: ItemList, question: str, answers: bool) -> bool:
     """Whether a list is introduced with a word of the question, in its heading or lead.
 
-    Bullets need a lead. Words of the document's title do not count.
+    Bullets need a lead. Words of the document's title count only in the lead of a list that surely
+    `answers`: "Things to back up:" in "Backups".
     """
     if not one.lead and not one.is_numbered:
         return False
-    named = content(question) & content(one.name)
-    return bool(named - content(document_title(one.passage)) - _ASKER)
+    asked = content(question) - _ASKER
+    if answers and one.lead and asked & content(one.lead.text):
+        return True
+    return bool(asked & content(one.name) - content(document_title(one.passage)))

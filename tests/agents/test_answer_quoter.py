@@ -131,6 +131,18 @@ async def test_a_single_item_that_answers_is_quoted_alone_except_from_steps(
     assert await texts(AnswerQuoter(answers(score, "Sail")), given) == quoted
 
 
+@pytest.mark.parametrize(
+    ("lead", "score", "quoted"),
+    [("On each turn, do both:", 0.85, True), ("On each turn:", 0.84, False), ("Do:", 0.9, False)],
+)
+async def test_a_word_of_the_title_counts_in_the_lead_of_a_list_that_surely_answers(
+    lead: str, score: float, quoted: bool
+) -> None:
+    turns = Passage(id="turn", title="Turns", text=f"{lead}\n1. Sail.\n2. Rest.")
+    given = asked(passages=[turns], long_term=["turn"])
+    assert bool(await AnswerQuoter(answers(score, "Sail[^$]*Rest"))(given)) is quoted
+
+
 async def test_bullets_introduced_by_their_purpose_are_steps() -> None:
     steps = ["To sail:", "Play a card.", "Move your ship."]
     text = "\n- ".join(steps)

@@ -29,7 +29,7 @@ from citeproof.tools.entailment.verbatim import is_verbatim
 
 _Ask: TypeAlias = Callable[[Sequence[Pair]], Awaitable[list[float]]]
 
-_RULES = 5
+_RULES = 6
 """Increased when the rules around the models change (details, identity), for the cached scores."""
 
 

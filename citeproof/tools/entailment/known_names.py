@@ -9,7 +9,8 @@ from citeproof.tools.entailment.spans import MONTHS
 
 _SHORT_MONTHS = "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)}|{_SHORT_MONTHS})\b")
-_NAME = re.compile(r"(?<![.!?]\s)(?<!^)(?<![\w'’])[^\W\d_a-zß-öø-ÿ][\w'’-]*\w")
+_NAME = re.compile(r"(?<![.!?]\s)(?<!^)(?<![\w'’])(?:[^\W\d_a-zß-öø-ÿ]|[a-z]{1,3}[A-Z])[\w'’-]*\w")
+"""Matches "iPhone" and "macOS" too."""
 _HALF_DAY = re.compile(r"(?<=\d) ?[AaPp]\.?[Mm]\b")
 _STATES = re.compile(
     r"\b[Uu](?:\. ?([SKN])\b|SA\b|nited ([Ss]tates(?: of America)?|[Kk]ingdom|[Nn]ations)\b)"
@@ -31,11 +32,13 @@ def missing_names(premise: str, claim: str) -> list[str]:
 
     >>> missing_names("She wrote in the U.S. and in Italy.", "The US had Italian and Greek books.")
     ['Greek']
+    >>> missing_names("Songs can be copied to a phone.", "Songs can be copied to an iPhone.")
+    ['iPhone']
     """
     premise, claim = _STATES.sub(_initials, premise), _STATES.sub(_initials, claim)
     found = _NAME.findall(_HALF_DAY.sub(" ", claim))
     names = dict.fromkeys(name.removesuffix("'s").removesuffix("’s") for name in found)
-    said = [name for name in names if name[0].isupper()]
+    said = [name for name in names if not name.islower()]
     known = set(_plain(premise).split()) if said else set()
     return [name for name in said if not _is_known(name, known, premise)]
 
