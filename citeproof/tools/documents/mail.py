@@ -83,8 +83,7 @@ def _message(data: bytes, path: Path, where: str) -> Document:
         else:
             if len(own.split()) > _STUB * len(said.split()):
                 said, more = own, told
-    lines = f"{head}\n\n{said.strip()}".split("\n")
-    text, rows = write_out_tables((line, False) for line in lines)
+    text, rows = write_out_tables(f"{head}\n\n{said.strip()}")
     parts = sections(text, find_text_headings(text), title, kept=rows, location=where)
     return Document(str(path), title, parts, (*problems, *more))
 

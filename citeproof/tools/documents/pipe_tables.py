@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from citeproof.tools.documents.tables import Cell, cell_of, row_lines
 
@@ -15,19 +15,18 @@ _MOST_GROWTH = 20
 _BAR = re.compile(r"(?<!\\)\|")
 
 
-def write_out_tables(lines: Iterable[tuple[str, bool]]) -> tuple[str, list[tuple[int, int]]]:
+def write_out_tables(text: str) -> tuple[str, list[tuple[int, int]]]:
     """Replace each row of a pipe table by a line such as `North; 2020: 12 crowns`.
 
-    Takes lines, each with whether it is code, which is left alone. Returns the new text, and the
-    offsets of its rows.
+    Returns the new text, and the offsets of its rows.
     """
-    said = list(lines)
+    lines = text.split("\n")
     written: list[str] = []
     rows: list[tuple[int, int]] = []
     place = number = 0
-    while number < len(said):
-        end = _table_end(said, number)
-        found = _written_out([row for row, _ in said[number:end]]) if end else [said[number][0]]
+    while number < len(lines):
+        end = _table_end(lines, number)
+        found = _written_out(lines[number:end]) if end else [lines[number]]
         for line in found:
             if end:
                 rows.append((place, place + len(line)))
@@ -37,13 +36,13 @@ def write_out_tables(lines: Iterable[tuple[str, bool]]) -> tuple[str, list[tuple
     return "\n".join(written), rows
 
 
-def _table_end(lines: Sequence[tuple[str, bool]], number: int) -> int:
+def _table_end(lines: Sequence[str], number: int) -> int:
     """Return the line after the table that begins here, or 0 if none does."""
 
     def is_row(place: int) -> bool:
-        return place < len(lines) and "|" in lines[place][0] and not lines[place][1]
+        return place < len(lines) and "|" in lines[place]
 
-    if not (is_row(number) and is_row(number + 2) and _RULE.fullmatch(lines[number + 1][0])):
+    if not (is_row(number) and is_row(number + 2) and _RULE.fullmatch(lines[number + 1])):
         return 0
     return next(end for end in itertools.count(number + 3) if not is_row(end))
 

@@ -46,7 +46,7 @@ def read_text(data: bytes, path: Path) -> Document:
     """
     raw, problems = decode_any(data, path)
     raw = _HYPHENATED.sub("", raw)
-    text, rows = write_out_tables((line, False) for line in raw.split("\n"))
+    text, rows = write_out_tables(raw)
     headings = find_text_headings(text)
     title = path.stem
     first = text.lstrip()
