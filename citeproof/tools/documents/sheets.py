@@ -39,8 +39,8 @@ def read_xlsx(data: bytes, path: Path) -> Document:
     """
     with MissingExtraError.unless_installed("office", "Excel files cannot be read"):
         import openpyxl  # noqa: F401
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # from openpyxl, about features that it cannot write back
+    # openpyxl warns of features that it cannot write back.
+    with warnings.catch_warnings(action="ignore"):
         return _workbook(data, path)
 
 
