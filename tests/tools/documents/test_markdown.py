@@ -25,10 +25,7 @@ DEFINITIONS = [
     ("At 5 :30 or : 6", "At 5 :30 or : 6"),
 ]
 QUOTES = [
-    (
-        "> It is a state in which each and every one\n> copes.",
-        "It is a state in which each and every one copes.",
-    ),
+    (f"> {KEEPERS}\n> fish.", f"{KEEPERS} fish."),
     ("He said:\n> Go.\n\nAnd went.", "He said:\n\nGo.\n\nAnd went."),
     ("> One\n>\n> Two\n>> Three", "One\n\nTwo\n\nThree"),
     ("1. Open it\n   > It may be hot.", "1. Open it\n  It may be hot."),
@@ -64,17 +61,11 @@ BOXES = [
 ]
 MARKS = [
     ("See [[Plans]] and [[Plans|your plan]].", "See Plans and your plan."),
-    (
-        "See [[Plans#Costs]], [[#Costs]] or [[Plans#^id1]].",
-        "See Plans > Costs, Costs or Plans.",
-    ),
+    ("See [[Plans#Fees]], [[#Fees]] or [[Plans#^id1]].", "See Plans > Fees, Fees or Plans."),
     ("See [[Plans#Costs|**the costs**]].", "See the costs."),
     ("| Plan | See |\n|-|-|\n| A | [[Plans\\|costs]] |", "Plan: A; See: costs"),
     ("See: ![[Map.png|100]] and ![[Plans#Costs]] here.", "See: and here."),
-    (
-        "Type `[[Plans]]`, or:\n\n```\n[[Plans]]\n```",
-        "Type `[[Plans]]`, or:\n\n```\n[[Plans]]\n```",
-    ),
+    ("`[[Plans]]`:\n\n```\n[[Plans]]\n```", "`[[Plans]]`:\n\n```\n[[Plans]]\n```"),
     ("if [[ -f x ]] then [[]] or [[#]]", "if [[ -f x ]] then [[]] or [[#]]"),
     ("As found [[1]](a.md), and by [@bo[bot]](b.md).", "As found [1], and by @bo[bot]."),
     ("It is ==due== today; a==b or c == d==e", "It is due today; a==b or c == d==e"),
@@ -92,10 +83,7 @@ TAGS = [
     ("Write {% if %} here, and {{ name }}.", "Write {% if %} here, and {{ name }}."),
     ("```\n{% if a %}\n```", "```\n{% if a %}\n```"),
     ("{{ 7 * 6 }}", "{{ 7 * 6 }}"),
-    (
-        "{% highlight python %}\n# no heading\n{% endhighlight %}",
-        "```python\n# no heading\n```",
-    ),
+    ("{% highlight sh %}\n# no heading\n{% endhighlight %}", "```sh\n# no heading\n```"),
 ]
 LINES = [
     (f"{KEEPERS} are:\nAnn Lee", f"{KEEPERS} are:\nAnn Lee"),
