@@ -114,14 +114,22 @@ def test_a_term_names_its_definition() -> None:
     assert (found[-1].title, found[-1].text) == ("Lamps", "On.")
 
 
-def test_a_heading_in_a_quote_begins_no_section() -> None:
-    [passage] = passages("# Lamps\n\nSee.\n\n> # Removed\n> Since 2025.", "a.md")
-    assert (passage.title, passage.text) == ("Lamps", "See.\n\nRemoved\n\nSince 2025.")
-
-
-def test_an_underlined_heading_above_code_is_no_tab() -> None:
-    [passage] = passages("Lamp\n===\n\n    oil = 5\n", "a.md")
-    assert (passage.title, passage.text.strip()) == ("Lamp", "oil = 5")
+@pytest.mark.parametrize(
+    ("raw", "title", "text"),
+    [
+        # A heading in a quote begins no section.
+        ("# Lamps\n\nSee.\n\n> # Removed\n> Now.", "Lamps", "See.\n\nRemoved\n\nNow."),
+        # An underlined heading above code is no tab.
+        ("Lamp\n===\n\n    oil = 5", "Lamp", "oil = 5"),
+        # A heading or a bold line is not joined with the text.
+        (f"# {KEEPERS}\nAnn Lee was the first.", KEEPERS, "Ann Lee was the first."),
+        (f"{KEEPERS}\n=====\nAnn Lee was the first.", KEEPERS, "Ann Lee was the first."),
+        (f"**{KEEPERS}**\nAnn Lee.", "a", f"{KEEPERS}\n\nAnn Lee."),
+    ],
+)
+def test_headings_of_markdown(raw: str, title: str, text: str) -> None:
+    [passage] = passages(raw, "a.md")
+    assert (passage.title, passage.text) == (title, text)
 
 
 def test_many_marks_take_time_in_proportion_to_their_number() -> None:
@@ -158,17 +166,6 @@ def test_links_and_emphasis_over_two_lines_are_read_whole() -> None:
         "The masons of the town were paid by the Harbour Board.",
         "It belongs to the Lee family.",
     ]
-
-
-def test_a_bold_line_is_not_joined_with_the_text() -> None:
-    [passage] = passages(f"**{KEEPERS}**\nAnn Lee was the first.", "a.md")
-    assert passage.text == f"{KEEPERS}\n\nAnn Lee was the first."
-
-
-@pytest.mark.parametrize("heading", ["# {}", "{}\n====="])
-def test_a_heading_is_not_joined_with_the_text(heading: str) -> None:
-    [passage] = passages(f"{heading.format(KEEPERS)}\nAnn Lee was the first.", "a.md")
-    assert (passage.title, passage.text) == (KEEPERS, "Ann Lee was the first.")
 
 
 @pytest.mark.parametrize(
