@@ -12,7 +12,8 @@ from citeproof.tools.documents.files import load, parse
 from tests.tools.documents import reading
 from tests.tools.documents.reading import STORY
 
-read, passages = (partial(one, name="lamp.rst") for one in (reading.read, reading.passages))
+NAME = "lamp.rst"
+read, passages = partial(reading.read, name=NAME), partial(reading.passages, name=NAME)
 
 
 def said(text: str) -> str:
