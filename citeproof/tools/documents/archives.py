@@ -94,14 +94,17 @@ class Archive:
             raise unusable(self._path, why, self._fix) from error
 
     def xml(self, name: str) -> Any:
-        """Return the root of an XML member.
+        """Return the root of an XML member, parsed without entities or network access.
 
         Raises:
             DocumentError: The member is missing or damaged.
         """
+        from lxml import etree
+
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True)
         try:
-            return parse_xml(self.read(name))
-        except SyntaxError as error:  # lxml's XMLSyntaxError is one
+            return etree.fromstring(self.read(name), parser)
+        except etree.XMLSyntaxError as error:
             raise unusable(self._path, f"{name} in it is damaged ({error})", self._fix) from error
 
     def related(self, name: str) -> dict[str, str]:
@@ -115,15 +118,3 @@ class Archive:
             if one.get("TargetMode") != "External" and member in self.names:
                 found.setdefault(one.get("Type", "").rpartition("/")[2], member)
         return found
-
-
-def parse_xml(data: bytes) -> Any:
-    """Parse an XML document without entities or network access, and return its root.
-
-    Raises:
-        SyntaxError: The document is empty or not well-formed.
-    """
-    from lxml import etree
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True)
-    return etree.fromstring(data, parser)

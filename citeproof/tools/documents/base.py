@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, pairwise
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter
 
@@ -94,24 +94,18 @@ class Document:
 _DOCUMENT = TypeAdapter(Document)
 
 
-class Reader(Protocol):
-    """Reads one format; any function with this signature will do."""
+Reader: TypeAlias = Callable[[bytes, Path], Document]
+"""Parses a file of one format; its path becomes the source, and its stem the title without another.
 
-    def __call__(self, data: bytes, path: Path) -> Document:
-        """Parse a file; its path becomes the source, and its stem the title if none is found.
-
-        Raises:
-            DocumentError: The bytes are not in the format, or hold no text.
-            MissingExtraError: The format needs an extra that is not installed.
-        """
-        ...
+It raises `DocumentError` if the bytes are not in the format, or hold no text, and
+`MissingExtraError` if the format needs an extra that is not installed.
+"""
 
 
 def sections(
     text: str,
     headings: Sequence[Heading],
     title: str,
-    begin: int = 0,
     *,
     kept: Sequence[tuple[int, int]] = (),
     location: str = "",
@@ -126,7 +120,7 @@ def sections(
     parts: list[Part] = []
     above: list[tuple[int, str]] = []
     title = short_name(title)
-    bounds = [(begin, begin, 0, ""), *headings, (len(text), len(text), 0, "")]
+    bounds = [(0, 0, 0, ""), *headings, (len(text), len(text), 0, "")]
     for (start, body, level, name), (end, *_) in pairwise(bounds):
         if level:
             above = [*(outer for outer in above if outer[0] < level), (level, short_name(name))]
@@ -139,20 +133,19 @@ def sections(
             parts.append(
                 Part(text, start, body, end, title, tuple(names), location=location, kept=own)
             )
-    return tuple(parts) or (Part(text, begin, begin, len(text), title, location=location),)
+    return tuple(parts) or (Part(text, 0, 0, len(text), title, location=location),)
 
 
 def outlined(
     path: Path,
     text: str,
     headings: Sequence[Heading],
-    kept: Sequence[tuple[int, int]] = (),
+    kept: Sequence[tuple[int, int]],
     *,
-    title: str = "",
-    problems: Sequence[str] = (),
-    begin: int = 0,
+    title: str,
+    problems: Sequence[str],
 ) -> Document:
-    """Build a document of `sections`, by default titled after its main heading or its file.
+    """Build a document of `sections`; without a title, it has that of its main heading or file.
 
     The main heading is the first one, unless another has its level or a higher one: then both name
     sections. A heading of level 1 that begins the text is the main one all the same.
@@ -161,9 +154,9 @@ def outlined(
     if named and not title:
         start, top, name = named[0]
         is_alone = all(level > top for _, level, _ in named[1:])
-        title = name if is_alone or (top == 1 and not text[begin:start].strip()) else ""
+        title = name if is_alone or (top == 1 and not text[:start].strip()) else ""
     title = title or path.stem
-    parts = sections(text, headings, title, begin, kept=kept)
+    parts = sections(text, headings, title, kept=kept)
     return Document(str(path), title, parts, tuple(problems))
 
 

@@ -13,8 +13,7 @@ from citeproof.text import whole
 from citeproof.tools.documents.base import Document, Part, sections, unusable
 from citeproof.tools.documents.encodings import as_utf8, decode_any
 from citeproof.tools.documents.html import read_html
-from citeproof.tools.documents.pipe_tables import write_out_tables
-from citeproof.tools.documents.text import find_text_headings
+from citeproof.tools.documents.text import find_text_headings, write_out_tables
 
 _FIX = "Save it from the mail program again."
 _MOST_MESSAGES = 100_000
@@ -83,8 +82,7 @@ def _message(data: bytes, path: Path, where: str) -> Document:
         else:
             if len(own.split()) > _STUB * len(said.split()):
                 said, more = own, told
-    lines = f"{head}\n\n{said.strip()}".split("\n")
-    text, rows = write_out_tables((line, False) for line in lines)
+    text, rows = write_out_tables(f"{head}\n\n{said.strip()}")
     parts = sections(text, find_text_headings(text), title, kept=rows, location=where)
     return Document(str(path), title, parts, (*problems, *more))
 

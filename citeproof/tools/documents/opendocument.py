@@ -52,9 +52,8 @@ def read_odt(data: bytes, path: Path) -> Document:
     _number_items(body, archive)
     pieces = Pieces()
     _write(pieces, body)
-    text, headings, kept = pieces.result()
     problems = left_out({"pictures": sum(1 for _ in body.iter(_DRAW + "image"))})
-    return outlined(path, text, headings, kept, title=_title(archive), problems=problems)
+    return outlined(path, *pieces.result(), title=_title(archive), problems=problems)
 
 
 def read_ods(data: bytes, path: Path) -> Document:

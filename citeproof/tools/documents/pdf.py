@@ -24,10 +24,15 @@ from citeproof.tools.documents.base import (
     usable_title,
 )
 from citeproof.tools.documents.ocr import recognize
-from citeproof.tools.documents.pdf_bookmarks import PageHeading, read_bookmarks
 from citeproof.tools.documents.pdf_flow import Flow, count_spellings, flow
 from citeproof.tools.documents.pdf_furniture import with_footnotes_last, without_furniture
-from citeproof.tools.documents.pdf_headings import find_headings, find_title, measure_body
+from citeproof.tools.documents.pdf_headings import (
+    PageHeading,
+    find_headings,
+    find_title,
+    measure_body,
+    read_bookmarks,
+)
 from citeproof.tools.documents.pdf_lines import Line, read_lines
 from citeproof.tools.documents.pdf_notes import insert, read_notes
 from citeproof.tools.documents.pdf_tables import with_column_names

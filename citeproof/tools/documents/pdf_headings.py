@@ -6,18 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from citeproof.text import plain, whole
 from citeproof.tools.documents.base import begins_section, usable_title
-from citeproof.tools.documents.pdf_bookmarks import (
-    MOST_LINES,
-    ONLY_NUMBER,
-    Bookmark,
-    PageHeading,
-    find_bookmarked,
-)
 from citeproof.tools.documents.pdf_flow import usual_gap
 from citeproof.tools.documents.pdf_lines import HYPHEN, Line, gap
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDest, PdfDocument
 
 _LARGER = 1.12
 """The type of a heading is this many times as large as the text's."""
@@ -42,6 +39,36 @@ _NO_TITLE = re.compile(
 )
 """Matches the first heading, a version, and letters that are set apart."""
 _LETTER = re.compile(r"[^\W\d_]")
+_MOST_LINES = 3
+"""Most lines of a heading."""
+_ONLY_NUMBER = re.compile(r"\s*(?:\d{1,3}(?:\.\d{1,3})*|[A-Z]|[IVX]+)\.?\s*\Z")
+"""Matches the number of a heading, which may stand apart from its name: `2.1   Tides`."""
+_PREFIX = re.compile(
+    r"\s*(?:(?:chapter|section|appendix)\s+)?(?:[A-Z]|\d{1,3})?(?:\.?\d{1,3})*[.:]?\s+", re.I
+)
+_ABOVE = 0.01
+"""A bookmark leads at most this share of the page's height below the top of its line."""
+
+
+class PageHeading(NamedTuple):
+    """A heading of a page: the lines `first` to `last`, or none if `last` is smaller."""
+
+    first: int
+    last: int
+    level: int
+    name: str
+    stays: bool = False
+    """Whether its words stay in the text, since it may be a statement."""
+
+
+class Bookmark(NamedTuple):
+    """An entry of the outline of a PDF."""
+
+    page: int
+    top: float
+    """Where on the page it leads, as a share of the height from the top."""
+    level: int
+    name: str
 
 
 class _Span(NamedTuple):
@@ -77,6 +104,18 @@ def measure_body(pages: Iterable[Iterable[Line]]) -> Body:
     return Body(size, weights[True] <= _MOST_BOLD * weights.total())
 
 
+def read_bookmarks(document: PdfDocument) -> list[Bookmark]:
+    """Return the bookmarks of a PDF, in order. The caller holds PDFium's lock."""
+    found = []
+    for bookmark in document.get_toc():
+        target, name = bookmark.get_dest(), plain(whole(bookmark.get_title()))
+        page = target.get_index() if target is not None else None
+        if target is not None and page is not None and name:
+            height = document.get_page_size(page)[1]
+            found.append(Bookmark(page, _top(target, height), bookmark.level + 1, name))
+    return found
+
+
 def find_headings(
     pages: Sequence[Sequence[Line]], bookmarks: Sequence[Bookmark], body: Body
 ) -> list[list[PageHeading]]:
@@ -88,7 +127,7 @@ def find_headings(
     by_page: dict[int, list[Bookmark]] = {}
     for mark in bookmarks:
         by_page.setdefault(mark.page, []).append(mark)
-    marked = [find_bookmarked(lines, by_page.get(place, ())) for place, lines in enumerate(pages)]
+    marked = [_find_bookmarked(lines, by_page.get(place, ())) for place, lines in enumerate(pages)]
     if 2 * len(bookmarks) >= len(pages):
         return marked
     return max(marked, _find_by_type(pages, body), key=lambda found: sum(map(len, found)))
@@ -138,7 +177,7 @@ def _set_apart(lines: Sequence[Line], body: Body) -> Iterator[_Span]:
     usual, first = usual_gap(lines) or 0.0, 0
     while body.size and first < len(lines):
         last = first
-        while last - first + 1 < MOST_LINES and _is_wrapped(lines, first, last, body):
+        while last - first + 1 < _MOST_LINES and _is_wrapped(lines, first, last, body):
             last += 1
         said = " ".join(line.text.strip() for line in lines[first : last + 1])
         name = said.replace(f"{HYPHEN} ", "")
@@ -155,7 +194,7 @@ def _is_wrapped(lines: Sequence[Line], first: int, last: int, body: Body) -> boo
     if not following or following[0].font != font:
         return False
     if following[0].goes_on:
-        return last == first and ONLY_NUMBER.match(lines[first].text) is not None
+        return last == first and _ONLY_NUMBER.match(lines[first].text) is not None
     if not (font.bold or body.is_large(lines[first])):
         return False
     most = lines[last].area.height * (_FAR if font.size >= body.size * _TITLE else 1.0)
@@ -178,3 +217,60 @@ def _is_heading(
     near = first > 0 and 0 <= gap(lines[first - 1], line) <= 1.2 * usual
     is_bold = body.sets_bold and line.font.bold and line.font.size >= _SMALLER * body.size
     return is_bold and not near and not name[:1].islower()
+
+
+def _top(target: PdfDest, height: float) -> float:
+    from pypdfium2 import raw
+
+    kind, place = target.get_view()
+    if kind == raw.PDFDEST_VIEW_XYZ and len(place) > 1:
+        top = place[1]
+    elif kind in (raw.PDFDEST_VIEW_FITH, raw.PDFDEST_VIEW_FITBH) and place:
+        top = place[0]
+    else:
+        return 0.0
+    return 1 - float(top) / height if height else 0.0
+
+
+def _find_bookmarked(lines: Sequence[Line], bookmarks: Sequence[Bookmark]) -> list[PageHeading]:
+    """Return the headings of a page that its bookmarks name, each where a line has its words.
+
+    A heading without such a line stands at the place to which its bookmark leads.
+    """
+    found: list[PageHeading] = []
+    begin = 0
+    for mark in bookmarks:
+        span = _named_lines(lines, begin, mark.name)
+        if span is None:
+            below = (n for n, line in enumerate(lines) if line.area.top >= mark.top - _ABOVE)
+            first = max(begin, next(below, len(lines)))
+            span = (first, first - 1)
+        found.append(PageHeading(*span, mark.level, mark.name))
+        begin = span[1] + 1
+    return found
+
+
+def _named_lines(lines: Sequence[Line], begin: int, name: str) -> tuple[int, int] | None:
+    """Return the first and last of the lines that a name consists of, apart from its number."""
+    wanted = _bare(name)
+    for first in range(begin, len(lines)):
+        said = _bare(lines[first].text)
+        last = first
+        while said and said != wanted and wanted.startswith(said):
+            last += 1
+            if last in (len(lines), first + _MOST_LINES):
+                break
+            said += _letters(lines[last].text)
+        if said and said == wanted:
+            if first > begin and lines[first].goes_on and _ONLY_NUMBER.match(lines[first - 1].text):
+                return first - 1, last
+            return first, last
+    return None
+
+
+def _bare(text: str) -> str:
+    return _letters(_PREFIX.sub("", f"{text} ", count=1)) or _letters(text)
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())

@@ -37,7 +37,7 @@ class Columns(NamedTuple):
 
 
 def with_column_names(
-    lines: Sequence[Line], above: Columns | None = None
+    lines: Sequence[Line], above: Columns | None
 ) -> tuple[list[Line], Columns | None]:
     """Replace each row of a table by a line such as `North; 2020: 12 crowns; 2021: 14 crowns`.
 

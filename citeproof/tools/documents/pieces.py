@@ -109,7 +109,7 @@ class Pieces:
         """Mark the text from `start` on as belonging to the term `name`; "" ends the term."""
         self._headings.append((start, start, TERM + depth, _shorten(name)))
 
-    def introduce(self, depth: int = 0) -> Callable[[], None]:
+    def introduce(self, depth: int) -> Callable[[], None]:
         """Make the previous line the name of the text that follows, if it introduces it.
 
         Returns:

@@ -67,7 +67,8 @@ class Sandbox:
             pipe.send_bytes(os.fsencode(path))
             pipe.send_bytes(data)
             if not pipe.poll(self.wall_seconds):
-                raise _refused(path, f"more than {self.wall_seconds:g} seconds")
+                why = f"reading it takes more than {self.wall_seconds:g} seconds"
+                raise unusable(path, why, _FIX)
             answer, held = pipe.recv_bytes(), int(pipe.recv_bytes())
         except (EOFError, OSError):
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -85,11 +86,12 @@ class Sandbox:
         from citeproof.tools.documents.worker import OUT_OF_MEMORY
 
         if code == OUT_OF_MEMORY:
-            return _refused(path, f"more than {self.memory / 2**30:g} GB of memory")
-        if code == -signal.SIGXCPU:
-            return _refused(path, f"more than {self.processor_seconds} seconds of processor time")
-        how = f"signal {-code}" if code < 0 else f"status {code}"
-        why = f"its reader crashed ({how}), perhaps for lack of memory"
+            why = f"reading it takes more than {self.memory / 2**30:g} GB of memory"
+        elif code == -signal.SIGXCPU:
+            why = f"reading it takes more than {self.processor_seconds} seconds of processor time"
+        else:
+            how = f"signal {-code}" if code < 0 else f"status {code}"
+            why = f"its reader crashed ({how}), perhaps for lack of memory"
         return unusable(path, why, _FIX)
 
     def _start(self) -> tuple[subprocess.Popen[bytes], Connection]:
@@ -117,10 +119,6 @@ class Sandbox:
             process.kill()
             process.wait()
             pipe.close()
-
-
-def _refused(path: Path, taken: str) -> DocumentError:
-    return unusable(path, f"reading it takes {taken}", _FIX)
 
 
 _shared = Sandbox()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import io
+import re
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +14,22 @@ from citeproof.errors import MissingExtraError
 from citeproof.text import whole
 from citeproof.tools.documents.archives import Archive
 from citeproof.tools.documents.base import Document, Part, left_out, name_places, unusable
-from citeproof.tools.documents.besides import read_besides
 from citeproof.tools.documents.number_formats import show_number
 from citeproof.tools.documents.tables import Row, cell_of
-from citeproof.tools.documents.workbook import Sheet
+from citeproof.tools.documents.workbook import Comment, Merged, Sheet
 
 _FIX = "Open it in Excel or LibreOffice and save it as .xlsx again."
 _MOST_CELLS = 1_000_000
 """Maximum number of cells that are read from a workbook."""
 _MOST_COLUMNS = 500
+_UNCOMPUTED = re.compile(
+    rb'<c\b(?![^>]*\bt="str")[^>]*>\s*<f\b(?:[^>]*/>|[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>'
+)
+"""A formula without a value. The value of one of type `str` may be an empty text."""
+_MOST_MERGED = 1_000
+_MOST_NOTES = 10_000
+_THREAD = "[Threaded comment]"
+"""Begins a notice to old versions of Excel, which the comment follows."""
 
 
 def read_xlsx(data: bytes, path: Path) -> Document:
@@ -30,8 +39,8 @@ def read_xlsx(data: bytes, path: Path) -> Document:
     """
     with MissingExtraError.unless_installed("office", "Excel files cannot be read"):
         import openpyxl  # noqa: F401
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # from openpyxl, about features that it cannot write back
+    # openpyxl warns of features that it cannot write back.
+    with warnings.catch_warnings(action="ignore"):
         return _workbook(data, path)
 
 
@@ -49,7 +58,7 @@ def _workbook(data: bytes, path: Path) -> Document:
         for worksheet in book.worksheets:
             shown = "" if worksheet.sheet_state == "visible" else " (hidden)"
             sheet = Sheet(worksheet.title, f"sheet {worksheet.title}{shown}")
-            read_besides(archive, worksheet._worksheet_path, sheet)
+            _read_besides(archive, worksheet._worksheet_path, sheet)
             worksheet.reset_dimensions()  # the size in the file is often wrong
             for row in worksheet.iter_rows():
                 left -= max(1, len(row))
@@ -85,6 +94,48 @@ def _workbook(data: bytes, path: Path) -> Document:
     pictures = sum(name.startswith(("xl/media/", "xl/charts/chart")) for name in archive.names)
     problems += left_out({"pictures, charts": pictures})
     return Document(str(path), path.stem, tuple(parts), tuple(problems))
+
+
+def _read_besides(archive: Archive, name: str, sheet: Sheet) -> None:
+    """Read into `sheet` what a worksheet has besides values; `name` is its archive member."""
+    data, related = archive.read(name), archive.related(name)
+    sheet.merged += _merged(data)
+    sheet.uncomputed = sum(1 for _ in _UNCOMPUTED.finditer(data))
+    if "comments" in related:
+        sheet.comments += _comments(archive, related["comments"])
+    if "drawing" in related:
+        sheet.boxes += _boxes(archive, related["drawing"])
+
+
+def _merged(data: bytes) -> Iterator[Merged]:
+    from openpyxl.utils import range_boundaries
+
+    found = data.partition(b"<mergeCells")[2].split(b'ref="')[1:_MOST_MERGED]
+    ranges = (one.partition(b'"')[0].decode("ascii", "replace") for one in found)
+    yield from (range_boundaries(one) for one in ranges if ":" in one)
+
+
+def _comments(archive: Archive, name: str) -> Iterator[Comment]:
+    root = archive.xml(name)
+    authors = [author.text or "" for author in root.iter("{*}author")]
+    for comment in [*root.iter("{*}comment")][:_MOST_NOTES]:
+        text = " ".join(whole("".join(comment.itertext("{*}t"))).split())
+        if text.startswith(_THREAD):
+            text = text.rpartition("Comment: ")[2]
+        place = comment.get("authorId", "")
+        author = authors[int(place)] if place.isdigit() and int(place) < len(authors) else ""
+        author = "" if author.startswith("tc=") else author  # the id of a thread
+        cell = comment.get("ref", "")
+        row = re.sub(r"\D", "", cell)[:7]
+        if text:
+            yield int(row or 0), cell, author, text.removeprefix(f"{author}: ")
+
+
+def _boxes(archive: Archive, name: str) -> Iterator[str]:
+    for box in [*archive.xml(name).iter("{*}txBody")][:_MOST_NOTES]:
+        lines = ("".join(one.itertext("{*}t")) for one in box.iter("{*}p"))
+        if text := " ".join(whole(" ".join(lines)).split()):
+            yield text
 
 
 def _display(value: Any, form: str) -> str:

@@ -1,9 +1,10 @@
-"""Reads plain text, and finds lists in unparsed text."""
+"""Reads plain text, and finds headings, lists and pipe tables in unparsed text."""
 
 from __future__ import annotations
 
 import re
-from itertools import accumulate, takewhile
+from collections.abc import Sequence
+from itertools import accumulate, count, takewhile
 from pathlib import Path
 
 from citeproof.tools.documents.base import (
@@ -15,7 +16,7 @@ from citeproof.tools.documents.base import (
     sections,
 )
 from citeproof.tools.documents.encodings import decode_any
-from citeproof.tools.documents.pipe_tables import write_out_tables
+from citeproof.tools.documents.tables import Cell, cell_of, row_lines
 from citeproof.tools.sentences import LIST_ITEM, words
 
 _UNDERLINE = re.compile(r"[ \t]*([=~*#-])\1{2,}[ \t]*")
@@ -36,6 +37,11 @@ _MOST_WORDS = 12
 _MOST_TITLE = 20
 """Maximum length of the first line if it is the title, in words."""
 _BLANKS = re.compile(r"[*`_]")
+_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:[|+][ \t]*:?-*:?[ \t]*)+")
+"""The line of dashes below the header; databases and Org mode write a plus between columns."""
+_MOST_GROWTH = 20
+"""A table is left alone if its header, repeated in each row, is this many times its size."""
+_BAR = re.compile(r"(?<!\\)\|")
 
 
 def read_text(data: bytes, path: Path) -> Document:
@@ -46,7 +52,7 @@ def read_text(data: bytes, path: Path) -> Document:
     """
     raw, problems = decode_any(data, path)
     raw = _HYPHENATED.sub("", raw)
-    text, rows = write_out_tables((line, False) for line in raw.split("\n"))
+    text, rows = write_out_tables(raw)
     headings = find_text_headings(text)
     title = path.stem
     first = text.lstrip()
@@ -179,3 +185,48 @@ def _paragraph(lines: list[str], number: int) -> int:
     """Return the first line of a line's paragraph, or the line if that is over 3 lines above."""
     above = list(takewhile(str.strip, reversed(lines[max(0, number - 4) : number])))
     return number - len(above) if len(above) < 4 else number
+
+
+def write_out_tables(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Replace each row of a pipe table by a line such as `North; 2020: 12 crowns`.
+
+    Returns the new text, and the offsets of its rows.
+    """
+    lines = text.split("\n")
+    written: list[str] = []
+    rows: list[tuple[int, int]] = []
+    place = number = 0
+    while number < len(lines):
+        end = _table_end(lines, number)
+        found = _written_out(lines[number:end]) if end else [lines[number]]
+        for line in found:
+            if end:
+                rows.append((place, place + len(line)))
+            place += len(line) + 1
+        written += found
+        number = end or number + 1
+    return "\n".join(written), rows
+
+
+def _table_end(lines: Sequence[str], number: int) -> int:
+    """Return the line after the table that begins here, or 0 if none does."""
+
+    def is_row(place: int) -> bool:
+        return place < len(lines) and "|" in lines[place]
+
+    if not (is_row(number) and is_row(number + 2) and _TABLE_RULE.fullmatch(lines[number + 1])):
+        return 0
+    return next(end for end in count(number + 3) if not is_row(end))
+
+
+def _written_out(table: Sequence[str]) -> list[str]:
+    if len(table[0]) * len(table) > _MOST_GROWTH * sum(map(len, table)):
+        return [*table]
+    return row_lines(map(_cells, table[2:]), [_cells(table[0])])
+
+
+def _cells(line: str) -> list[Cell]:
+    said = line.strip().removeprefix("|")
+    if said.endswith("|") and not said.endswith(r"\|"):
+        said = said[:-1]
+    return [cell_of(cell.replace(r"\|", "|")) for cell in _BAR.split(said)]

@@ -198,7 +198,6 @@ def read_docx(data: bytes, path: Path) -> Document:
         writer.pieces.line(note)
     core = related.get("core-properties", "")
     named = archive.xml(core).findtext("{http://purl.org/dc/elements/1.1/}title") if core else ""
-    text, headings, kept = writer.pieces.result()
     problems = left_out(
         {
             kind: int(root.xpath(f"count({query}[not({_SKIPPED})])", namespaces=_NAMES))
@@ -206,7 +205,7 @@ def read_docx(data: bytes, path: Path) -> Document:
         }
     )
     title = usable_title(named or "")
-    document = outlined(path, text, headings, kept, title=title, problems=problems)
+    document = outlined(path, *writer.pieces.result(), title=title, problems=problems)
     parts = [*document.parts, *_margins(archive, document.title)]
     parts = [part for part in parts if part.text[part.start : part.end].strip()] or parts
     return replace(document, parts=tuple(parts))

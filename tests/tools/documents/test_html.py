@@ -135,13 +135,6 @@ def test_a_term_stays_with_its_definition() -> None:
     assert found[-1].text == "EXCLUSIVE\nX\nOnly readers go on.\n\nLocks end."
 
 
-def test_the_pieces_of_a_long_list_are_named_for_what_introduces_it() -> None:
-    items = "".join(f"<li>mode number {n}, which waits for no other mode</li>" for n in range(30))
-    found = passages(f"<h1>Locks</h1><p>It conflicts with:</p><ul>{items}</ul><p>The end.</p>")
-    assert found[0].text.startswith("It conflicts with:\n\n- mode number 0")
-    assert {p.title for p in found[1:-1]} == {"Locks – It conflicts with"}
-
-
 @pytest.mark.parametrize("block", ["ol", "div"])
 def test_links_to_the_page_itself_are_left_out(block: str) -> None:
     links = "".join(f'<li><a href="#q{n}">Question <b>{n}</b>?</a></li>' for n in range(3))

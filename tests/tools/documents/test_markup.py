@@ -131,20 +131,14 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
         ("Call `f(**options)` or `__init__`.", "Call `f(**options)` or `__init__`."),
         ("* a list of *.py and *.md, 2 * 3 * 4", "- a list of *.py and *.md, 2 * 3 * 4"),
         ("snake_case_name and a_b_", "snake_case_name and a_b_"),
-        (
-            r"a \*star\* stays, and 3 \- 2 \< snake\_case\_",
-            "a *star* stays, and 3 - 2 < snake_case_",
-        ),
+        (r"a \*star\*, and 3 \- 2 \< snake\_case\_", "a *star*, and 3 - 2 < snake_case_"),
         (r"\# Not `a\-b`, $a\,b_1$ 10\% \<b>", r"# Not `a\-b`, $a\,b_1$ 10% <b>"),
         ("```\na\\-b\n```\n\n    c\\-d", "```\na\\-b\n```\n\n    c\\-d"),
         ("```oil **and**```\n\n**lit**", "```oil **and**```\n\nlit"),
         ("````\n```\n**a**\n```` b\n````\n**c**", "````\n```\n**a**\n```` b\n````\n\nc"),
         ("1. ~~~\n   **a**\n   ~~~\n\n   **b**", "1. ~~~\n  **a**\n  ~~~\n  b"),
         ("It is\n    **lit**.", "It is lit."),
-        (
-            'See it:<iframe src="https://x.org" allow="a; b"></iframe>\nRun <code>a</code>.',
-            "See it: Run a.",
-        ),
+        ('See:<iframe src="x.org" allow="a; b"></iframe>\nRun <code>a</code>.', "See: Run a."),
         ('<kbd\n  class="a">Press</kbd> it, and give <file>.', "Press it, and give <file>."),
         (
             "1. Go:\n\n    - **up**\n    - <b>down</b>\n\n\tto *it*\n\n          **x**",
@@ -155,8 +149,6 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
             "Limits\n\nFive.\n\nOil\n\nLamp.\n\nEnd\n\n    **x**",
         ),
         ("- Go\n\nNow:\n\n    **x**\n    <b>\n", "- Go\n\nNow:\n\n    **x**\n    <b>"),
-        ("```\n**kept**\n```\n**not**", "```\n**kept**\n```\n\nnot"),
-        ("Code:\n\n    x = **y**", "Code:\n\n    x = **y**"),
         ("Footnote*, and another*", "Footnote*, and another*"),
         ("**Bold with *italic* inside**", "Bold with italic inside"),
         ("[11 *local* days](https://noss.org/a_(b) 'T') off", "11 local days off"),
@@ -165,10 +157,7 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
             "[Fares][f], [F], [other] [1] [^1]\n\n[f]: <f.md> 'T'\n[^1]: Once.",
             "Fares, F, [other] [1]\n\nOnce.",
         ),
-        (
-            "Call `a[0](b)`, not \\[a](b).\n\n    [a](b)",
-            "Call `a[0](b)`, not [a](b).\n\n    [a](b)",
-        ),
+        ("`a[0](b)`, not \\[a](b).\n\n    [a](b)", "`a[0](b)`, not [a](b).\n\n    [a](b)"),
         ("See <https://noss.org/a?b> or <x>.", "See https://noss.org/a?b or <x>."),
         ("It costs 5.<!-- Say that\nit is free. -->", "It costs 5."),
         ("It costs ~~40~~<del>50</del>45 &euro;&nbsp;net.", "It costs 45 € net."),
@@ -181,7 +170,6 @@ def test_a_list_stays_whole_and_with_its_introduction(before: int, name: str) ->
         ),
         ("Run `git add <b>` or git add <file>.", "Run `git add <b>` or git add <file>."),
         ("```html\n<b>&lt;</b><!-- x -->\n```", "```html\n<b>&lt;</b><!-- x -->\n```"),
-        ("Open it:\n\n    <b>x</b>", "Open it:\n\n    <b>x</b>"),
         ("a?b=1&copy=2 and ~5 to ~6", "a?b=1&copy=2 and ~5 to ~6"),
     ],
 )
@@ -288,10 +276,7 @@ def test_what_belongs_to_a_heading_of_markdown(line: str, title: str) -> None:
         ("<Card\n  title='Oil'\n  href=\"/x\"\n>\n  Lamp oil.\n</Card>", "Oil\n\nLamp oil."),
         ('<TabItem value="a" label="Oil">\nLamp oil.\n</TabItem>', "Oil\n\nLamp oil."),
         ("It is {/* not\n{b} */}{props.lit['x'].y}{' '}lit.<>{z}</>", "It is lit."),
-        (
-            "`<Oil> {x}` and \\<Oil> and {1, 2} and a < B",
-            "`<Oil> {x}` and <Oil> and {1, 2} and a < B",
-        ),
+        ("`<Oil> {x}`, \\<Oil>, {1, 2} and a < B", "`<Oil> {x}`, <Oil>, {1, 2} and a < B"),
     ],
 )
 def test_mdx_is_read_without_scripts_components_and_values(raw: str, text: str) -> None:

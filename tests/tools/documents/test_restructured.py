@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from citeproof import Passage
 from citeproof.tools.citations.lists import lists_in
 from citeproof.tools.documents.files import load, parse
-from citeproof.tools.documents.passages import cut
+from tests.tools.documents import reading
+from tests.tools.documents.reading import STORY
 
-STORY = "The lamp is lit at dusk and put out at dawn by the keeper. " * 8
-
-
-def passages(text: str) -> list[Passage]:
-    return cut(parse(text.encode(), Path("/docs/lamp.rst")))
+NAME = "lamp.rst"
+read, passages = partial(reading.read, name=NAME), partial(reading.passages, name=NAME)
 
 
 def said(text: str) -> str:
@@ -141,7 +139,7 @@ def test_two_documents_do_not_share_what_they_define() -> None:
 
 def test_a_text_that_is_nested_too_deeply_is_read_as_plain_text() -> None:
     text = "\n\n".join(f"{' ' * depth}Lamp {depth}" for depth in range(1500))
-    document = parse(text.encode(), Path("/docs/lamp.rst"))
+    document = read(text)
     assert "Lamp 1499" in document.parts[-1].text
     [problem] = document.problems
     assert problem == "its blocks are nested too deeply, so it was read as plain text"

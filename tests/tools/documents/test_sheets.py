@@ -277,13 +277,6 @@ def test_a_row_with_line_breaks_is_a_row_like_others() -> None:
     assert passage.location == "rows 2-4"
 
 
-def test_a_long_column_name_is_cut_so_that_rows_stay_short() -> None:
-    data = f"Isle,{'wind ' * 10_000}\n" + "North,12\n" * 1_000
-    [part] = read(data.encode(), "a.csv").parts
-    assert part.text.startswith("Isle: North; wind wind")
-    assert len(part.text) < 20 * len(data)
-
-
 def test_separated_values_in_another_encoding_are_told() -> None:
     text = "Name;Ort\nJürg;Zürich\nRené;Genève\nBjörn;Malmö\n" * 20
     document = read(text.encode("cp1252"), "a.csv")
