@@ -113,10 +113,7 @@ async def test_copies_of_a_passage_are_found_once(kind: Kind) -> None:
     assert named == ["Ferry", "Storms", "Storms", "Tides"]
 
 
-async def test_an_empty_index_finds_nothing() -> None:
-    index = Index.open(ChromaSettings(in_memory=True), RetrieverSettings(), WordEmbeddings())
-    assert await index.retriever().retrieve("anything", 5) == []
-    index.close()
+async def test_among_no_passages_nothing_is_found() -> None:
     assert await from_passages([]).retrieve("anything", 5) == []
     assert await from_passages([], WordEmbeddings()).retrieve("anything", 5) == []
 
