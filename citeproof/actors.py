@@ -134,13 +134,14 @@ class Actors(Generic[Tools]):
 
     def map_parts(
         self,
-        function: Callable[[Tools, list[Item]], Awaitable[list[Result]]],
+        function: Callable[[Tools, list[Item]], list[Result] | Awaitable[list[Result]]],
         items: Sequence[Item],
     ) -> list[Future[list[Result]]]:
         """Give each actor a part of the items, at least 16, in order."""
         size = max(_SMALLEST_PART, -(-len(items) // self.number))
         parts = [list(items[n : n + size]) for n in range(0, len(items), size)]
-        return [self.submit(function, part) for part in parts]
+        call: Callable[..., Any] = function
+        return [self.submit(call, part) for part in parts]
 
     def _close(self) -> None:
         import ray

@@ -126,7 +126,7 @@ class Bank:
             case=Case.model_validate_json(got["documents"][0][-1]),
             rationale=data["rationale"],
             similarity=1 - got["distances"][0][-1],
-            created=_moment(data),
+            created=data["created"],
         )
 
     @in_thread
@@ -278,7 +278,7 @@ class Bank:
                 namespace=data["namespace"],
                 case=Case.model_validate_json(text),
                 rationales=rationales[data["case"]],
-                created=_moment(data),
+                created=data["created"],
                 embedder=embedder,
             )
             for text, data in zip(got["documents"], got["metadatas"], strict=True)
@@ -328,7 +328,3 @@ def _parts(case: Case) -> tuple[Part, ...]:
     """Return the texts that are embedded for a case."""
     premises = tuple(passage.premise for passage in case.passages)
     return case.question, premises, case.answer, case.feedback
-
-
-def _moment(data: Any) -> datetime:
-    return datetime.fromtimestamp(float(data["created"]), UTC)

@@ -108,8 +108,8 @@ class ChromaPassages:
     def passages(
         self, document: str | None = None, *, with_vectors: bool = False
     ) -> Iterator[tuple[Passage, Any]]:
-        """Yield all passages, or those of a document or a source, each with its vector or None."""
-        where = {"$or": [{"source": document}, {"document": document}]} if document else None
+        """Yield all passages, or those of a document, each with its vector or None."""
+        where = {"document": document} if document else None
         include = ["documents", "metadatas", *(["embeddings"] if with_vectors else [])]
         with self._read() as (own, _):
             if own is None:
@@ -133,27 +133,22 @@ class ChromaPassages:
         with self._read() as (own, marks):
             if own is None:
                 return [[] for _ in queries]
-            cosines: list[dict[str, float]] = [{} for _ in queries]
-            scores: list[dict[str, float]] = [{} for _ in queries]
-            if vectors is not None:
-                near = self._store.nearest(own, vectors, depth, include=["distances"])
-                rows = zip(near["ids"], near["distances"], strict=True)
-                cosines = [{k: 1 - float(d) for k, d in zip(*row, strict=True)} for row in rows]
-            if words:
-                held = self._current_words(own, marks)
-                scores = [dict(held.search(query, depth)) for query in queries]
-            if vectors is not None and words:
-                for query, vector, cosine, score in zip(
-                    queries, vectors, cosines, scores, strict=True
-                ):
-                    found = fetch(own, list(score.keys() - cosine.keys()), "embeddings")
+            held = self._current_words(own, marks) if words else None
+            scores = [dict(held.search(query, depth)) if held else {} for query in queries]
+            if vectors is None:
+                return [[Candidate(key, 0.0, bm25) for key, bm25 in one.items()] for one in scores]
+            near = self._store.nearest(own, vectors, depth, include=["distances"])
+            found = []
+            for query, vector, ids, distances, score in zip(
+                queries, vectors, near["ids"], near["distances"], scores, strict=True
+            ):
+                cosine = {key: 1 - float(d) for key, d in zip(ids, distances, strict=True)}
+                if held:  # a passage just deleted has no cosine, and is left out
+                    others = fetch(own, list(score.keys() - cosine.keys()), "embeddings")
                     score |= held.scores(query, cosine.keys() - score.keys())
-                    cosine |= {key: self._cosine(vector, other) for key, (other,) in found.items()}
-        kept = scores if vectors is None else cosines  # a passage just deleted has no cosine
-        return [
-            [Candidate(key, near.get(key, 0.0), best.get(key, 0.0)) for key in keys]
-            for keys, near, best in zip(kept, cosines, scores, strict=True)
-        ]
+                    cosine |= {key: self._cosine(vector, other) for key, (other,) in others.items()}
+                found.append([Candidate(*one, score.get(one[0], 0.0)) for one in cosine.items()])
+            return found
 
     def close(self) -> None:
         """Release the store."""

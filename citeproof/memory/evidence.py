@@ -118,15 +118,10 @@ class EvidenceLog:
                 got = log.get(where=where)
                 rows += zip(got["metadatas"], got["documents"], got["ids"], strict=True)
         rows.sort(key=lambda row: row[0]["when"])
-        latest = {key: (text, data) for data, text, key in rows}
-        return sorted((_evidence(*row) for row in latest.values()), key=lambda entry: entry.when)
+        latest = {key: {**data, "passages": json.loads(text)} for data, text, key in rows}
+        entries = map(Evidence.model_validate, latest.values())
+        return sorted(entries, key=lambda entry: entry.when)
 
 
 def _key(question: str) -> str:
     return " ".join(question.casefold().split())
-
-
-def _evidence(text: str, data: Any) -> Evidence:
-    fields = {name: data[name] for name in ("question", "claim", "status", "method")}
-    when = datetime.fromtimestamp(data["when"], UTC)
-    return Evidence(passages=json.loads(text), when=when, **fields)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
@@ -23,18 +24,18 @@ class SpreadEmbeddings(Embeddings):
         CiteproofError: The model cannot be opened.
     """
 
-    def __init__(self, actors: Actors[Embeddings | None]) -> None:
+    def __init__(self, actors: Actors[Any]) -> None:
         self._actors = actors
         self.name = actors.submit(embedder_name).result()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return a vector for each text."""
-        parts = self._actors.map_parts(_embed, texts)
+        parts = self._actors.map_parts(embed_texts, texts)
         return [vector for part in parts for vector in part.result()]
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a question."""
-        return self._actors.submit(_embed_queries, [text]).result()[0]
+        return self._actors.submit(embed_queries, [text]).result()[0]
 
 
 class SpreadEntailment:
@@ -57,7 +58,7 @@ class SpreadEntailment:
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of entailment of each pair, in order."""
-        parts = self._actors.map_parts(_score, pairs)
+        parts = self._actors.map_parts(lambda model, part: model.scores(part), pairs)
         found = await asyncio.gather(*map(asyncio.wrap_future, parts))
         return [score for part in found for score in part]
 
@@ -65,23 +66,9 @@ class SpreadEntailment:
         return await asyncio.wrap_future(self._actors.submit(_mark, pair))
 
 
-async def _embed(model: Embeddings | None, texts: list[str]) -> list[list[float]]:
-    assert model is not None, "its name is empty"
-    return embed_texts(model, texts)
-
-
-def _embed_queries(model: Embeddings | None, texts: list[str]) -> list[list[float]]:
-    assert model is not None, "its name is empty"
-    return embed_queries(model, texts)
-
-
 def _describe(model: Entailment) -> tuple[str, float, bool, bool]:
     marks = getattr(model, "spans", None) is not None
     return model.name, model.threshold, getattr(model, "reads_many", False), marks
-
-
-def _score(model: Entailment, pairs: list[Pair]) -> Awaitable[list[float]]:
-    return model.scores(pairs)
 
 
 async def _mark(model: Entailment, pair: Pair) -> list[UnsupportedSpan]:

@@ -35,14 +35,19 @@ def embeddings() -> WordEmbeddings:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, embeddings: WordEmbeddings) -> Iterator[Opener]:
+def settings(tmp_path: Path) -> ChromaSettings:
+    """Where the index of the test is."""
+    return ChromaSettings(path=tmp_path / "store")
+
+
+@pytest.fixture
+def opened(settings: ChromaSettings, embeddings: Embeddings) -> Iterator[Opener]:
     """Opens the index of the test, by default with its `embeddings`; it is closed at the end."""
     with ExitStack() as held:
 
         def open_(*model: Embeddings | None, kind: Any = "fused", **options: Any) -> Index:
             [given] = model or [embeddings]
-            chroma, settings = ChromaSettings(path=tmp_path / "store"), RetrieverSettings(kind=kind)
-            index = Index.open(chroma, settings, given, **options)
+            index = Index.open(settings, RetrieverSettings(kind=kind), given, **options)
             held.callback(index.close)
             return index
 

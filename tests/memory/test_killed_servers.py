@@ -22,7 +22,7 @@ from citeproof.settings import ChromaSettings, EntailmentSettings, RetrieverSett
 from citeproof.testing import ScriptedChatModel
 from citeproof.tools.entailment.opening import open_entailment
 from tests.memory.fakes import GaussianEmbeddings, search
-from tests.memory.worker import python
+from tests.memory.worker import open_index, python
 from tests.memory.worker import server as chroma
 from tests.postgres import Server
 from tests.server.serving import ANSWER, QUESTION, reply, toolbox
@@ -90,20 +90,16 @@ async def test_chroma_is_killed_and_gone_on_with(
 def test_chroma_is_restored_from_a_backup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     port = free_port()
-
-    def opened() -> Index:
-        settings = ChromaSettings(host="127.0.0.1", port=port)
-        return Index.open(settings, RetrieverSettings(), GaussianEmbeddings())
-
-    with chroma(tmp_path / "data", port), closing(opened()) as index:
+    settings = ChromaSettings(host="127.0.0.1", port=port)
+    with chroma(tmp_path / "data", port), closing(open_index(settings)) as index:
         index.add(["Sheep on the hill."], ids=["a"])
     shutil.copytree(tmp_path / "data", tmp_path / "backup")
-    with chroma(tmp_path / "data", port), closing(opened()) as index:
+    with chroma(tmp_path / "data", port), closing(open_index(settings)) as index:
         index.add(["Goats on the hill."], ids=["b"])
         index.remove(["a"])
     shutil.rmtree(tmp_path / "data")
     (tmp_path / "backup").rename(tmp_path / "data")
-    with chroma(tmp_path / "data", port), closing(opened()) as index:
+    with chroma(tmp_path / "data", port), closing(open_index(settings)) as index:
         assert search(index, "on the hill", 3, "bm25") == ["Sheep on the hill."]
 
 

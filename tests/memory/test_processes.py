@@ -9,7 +9,6 @@ import subprocess
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,23 +17,14 @@ from citeproof.memory import locks
 from citeproof.memory.bank import KINDS, Bank
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.folder_store import FolderStore
-from citeproof.memory.index import Index
 from citeproof.memory.locks import FolderLock
 from citeproof.memory.store import fetch
-from citeproof.settings import ChromaSettings, RetrieverSettings
+from citeproof.settings import ChromaSettings
 from tests.memory.fakes import GaussianEmbeddings, best, case, search
-from tests.memory.worker import Worker, python, start
+from tests.memory.worker import Worker, open_index, python, start
 
 SECONDS = float(os.environ.get("STORE_SECONDS", "3"))
 """How long the processes are at work; more finds more."""
-
-
-def at(path: Path) -> ChromaSettings:
-    return ChromaSettings(path=path / "store")
-
-
-def opened(path: Path, **options: Any) -> Index:
-    return Index.open(at(path), RetrieverSettings(), GaussianEmbeddings(), **options)
 
 
 def check(workers: list[Worker]) -> None:
@@ -54,17 +44,19 @@ async def all_are_found(bank: Bank, topics: list[str]) -> None:
 
 def all_rows_are_found(settings: ChromaSettings, names: list[str]) -> None:
     """By both searches."""
-    with closing(Index.open(settings, RetrieverSettings(), GaussianEmbeddings())) as index:
+    with closing(open_index(settings)) as index:
         for name in names:
             query = f"{name} row7 said."
             assert query in search(index, query, 3)
             assert query in search(index, query, 3, "bm25")
 
 
-async def test_cases_and_evidence_outlive_a_writer_that_is_killed(tmp_path: Path) -> None:
-    writers = [start("write_cases", at(tmp_path), name, 600) for name in "AB"]
-    writers.append(start("write_evidence", at(tmp_path), "E", 600))
-    reader = start("read_cases", at(tmp_path), "-", 600)
+async def test_cases_and_evidence_outlive_a_writer_that_is_killed(
+    settings: ChromaSettings,
+) -> None:
+    writers = [start("write_cases", settings, name, 600) for name in "AB"]
+    writers.append(start("write_evidence", settings, "E", 600))
+    reader = start("read_cases", settings, "-", 600)
     for worker in writers:
         worker.wait_for("ack", 2)
     reader.wait_for("read", 2)
@@ -76,17 +68,19 @@ async def test_cases_and_evidence_outlive_a_writer_that_is_killed(tmp_path: Path
     for worker in writers[1:]:
         worker.end(kill=True)
     check([*writers, reader])
-    with closing(Bank.open(at(tmp_path), GaussianEmbeddings())) as bank:
+    with closing(Bank.open(settings, GaussianEmbeddings())) as bank:
         await all_are_found(bank, writers[0].facts("ack") + writers[1].facts("ack"))
-    with closing(EvidenceLog.open(at(tmp_path), GaussianEmbeddings())) as log:
+    with closing(EvidenceLog.open(settings, GaussianEmbeddings())) as log:
         assert {e.claim for e in await log.recent(10_000)} >= set(writers[2].facts("ack"))
 
 
-def test_an_index_outlives_its_writer_and_is_read_meanwhile(tmp_path: Path) -> None:
+def test_an_index_outlives_its_writer_and_is_read_meanwhile(
+    settings: ChromaSettings, tmp_path: Path
+) -> None:
     (tmp_path / "W").mkdir()
-    writer = start("write_documents", at(tmp_path), str(tmp_path / "W"), 600)
+    writer = start("write_documents", settings, str(tmp_path / "W"), 600)
     writer.wait_for("ack", 1)
-    readers = [start("read_documents", at(tmp_path), "W", 2 * SECONDS) for _ in range(2)]
+    readers = [start("read_documents", settings, "W", 2 * SECONDS) for _ in range(2)]
     for reader in readers:
         reader.wait_for("read", 3)
     before = len(writer.facts("ack"))
@@ -96,8 +90,8 @@ def test_an_index_outlives_its_writer_and_is_read_meanwhile(tmp_path: Path) -> N
         reader.end()
         assert reader.lines[-1] == "done\n"
     check([writer, *readers])
-    all_rows_are_found(at(tmp_path), writer.facts("ack"))
-    with closing(opened(tmp_path)) as index:
+    all_rows_are_found(settings, writer.facts("ack"))
+    with closing(open_index(settings)) as index:
         report = index.update([tmp_path / "W"])
     rows = 60 * len(list((tmp_path / "W").glob("*.jsonl")))
     assert (report.errors, report.passages) == ((), rows)
@@ -159,19 +153,18 @@ def test_vector_files_that_were_being_written_when_their_writer_died(
     store.close()
 
 
-def test_a_long_lived_reader_sees_what_another_process_writes(tmp_path: Path) -> None:
-    documents = tmp_path / "documents"
-    documents.mkdir()
-    (documents / "sheep.txt").write_text("Forty sheep live on the hill.")
-    reader = opened(tmp_path)
+def test_a_long_lived_reader_sees_what_another_process_writes(
+    settings: ChromaSettings, documents: Path
+) -> None:
+    reader = open_index(settings)
     assert reader.count() == 0
     for text, gone in (("Rams stand on the pier.", None), ("Boats lie there.", "Rams")):
         (documents / "new.txt").write_text(text)
         code = (
-            "import sys; from pathlib import Path; from tests.memory.test_processes import opened;"
-            "index = opened(Path(sys.argv[1])); index.update([Path(sys.argv[2])])"
+            "import sys; from tests.memory.worker import ChromaSettings, open_index;"
+            "open_index(ChromaSettings(path=sys.argv[1])).update(sys.argv[2:])"
         )
-        assert python(code, tmp_path, documents).wait() == 0
+        assert python(code, settings.path, documents).wait() == 0
         assert search(reader, text, 1) == search(reader, text, 1, "bm25") == [text]
         if gone:
             assert search(reader, gone, 3, "bm25") == []
@@ -209,15 +202,13 @@ def test_the_one_who_waits_is_told_for_whom(
     assert list((tmp_path / "store.holders").iterdir()) == []
 
 
-def test_two_updates_take_turns(tmp_path: Path) -> None:
+def test_two_updates_take_turns(settings: ChromaSettings, tmp_path: Path) -> None:
     for name in "VW":
         (tmp_path / name).mkdir()
-    workers = [
-        start("write_documents", at(tmp_path), str(tmp_path / name), SECONDS) for name in "VW"
-    ]
+    workers = [start("write_documents", settings, str(tmp_path / name), SECONDS) for name in "VW"]
     for worker in workers:
         worker.end()
         assert len(worker.facts("ack")) > 1
     check(workers)
-    with closing(opened(tmp_path)) as index:
+    with closing(open_index(settings)) as index:
         assert index.count() == sum(60 * len(worker.facts("ack")) for worker in workers)

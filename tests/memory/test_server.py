@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,11 @@ import pytest
 from citeproof.memory import locks
 from citeproof.memory.bank import Bank, ImportReport
 from citeproof.memory.evidence import EvidenceLog
-from citeproof.memory.index import Index
 from citeproof.memory.locks import server_lock
 from citeproof.memory.opening import open_store
 from citeproof.models.chroma_server import _answers
 from citeproof.models.vllm import free_port
-from citeproof.settings import ChromaSettings, RetrieverSettings
+from citeproof.settings import ChromaSettings
 from citeproof.tools.retrieval.embeddings import embedder_name
 from tests.memory.conftest import Opener
 from tests.memory.fakes import GaussianEmbeddings, best, case, search
@@ -55,16 +54,8 @@ def settings(
 
 
 @pytest.fixture
-def opened(settings: ChromaSettings) -> Iterator[Opener]:
-    """Opens the index of the test, and closes it at the end."""
-    with ExitStack() as held:
-
-        def open_(**options: Any) -> Index:
-            index = Index.open(settings, RetrieverSettings(), GaussianEmbeddings(), **options)
-            held.callback(index.close)
-            return index
-
-        yield open_
+def embeddings() -> GaussianEmbeddings:
+    return GaussianEmbeddings()
 
 
 @pytest.fixture
@@ -353,13 +344,11 @@ async def test_what_was_acknowledged_outlives_the_server(
 SERVED = """
 import json, sys
 from pathlib import Path
-from citeproof.memory.index import Index
-from citeproof.settings import ChromaSettings, RetrieverSettings
-from tests.memory.conftest import Opener
-from tests.memory.fakes import GaussianEmbeddings, best, case, search
+from citeproof.settings import ChromaSettings
+from tests.memory.fakes import search
+from tests.memory.worker import open_index
 
-settings = ChromaSettings(path=Path(sys.argv[1]), serve=True)
-index = Index.open(settings, RetrieverSettings(), GaussianEmbeddings())
+index = open_index(ChromaSettings(path=Path(sys.argv[1]), serve=True))
 index.update([Path(file) for file in sys.argv[2:]])
 print(search(index, "sheep on the hill", 1))
 print(json.loads((Path(sys.argv[1]) / "served" / "server.json").read_text())["port"])

@@ -57,18 +57,6 @@ def held(store: Store, name: str = "things") -> int:
         return found.count() if found else 0
 
 
-def test_records_come_back_in_the_order_asked_for(store: Store) -> None:
-    fill(store, 3)
-    with store.writing("a test", {"things": "m"}) as (things,):
-        store.write(
-            things, "upsert", ["id1"], documents=["new"], metadatas=[{"n": 9}], embeddings=None
-        )
-        found = fetch(things, ["id2", "unknown", "id1", "id2"], "documents", "metadatas")
-        assert list(found.items()) == [("id2", ("text 2", {"n": 2})), ("id1", ("new", {"n": 9}))]
-        store.write(things, "delete", ["id0", "unknown"])
-        assert sorted(things.get()["ids"]) == ["id1", "id2"]
-
-
 def test_more_records_than_one_request_holds(store: Store) -> None:
     fill(store, 2500)
     with store.writing("a test", {"things": "m"}) as (things,):
@@ -76,14 +64,6 @@ def test_more_records_than_one_request_holds(store: Store) -> None:
         assert fetch(things, ids, "documents").keys() == set(ids)
         store.write(things, "delete", ids[:2400])
     assert held(store) == 100
-
-
-def test_stores_in_memory_are_apart(opened: Opener) -> None:
-    one, two = opened(in_memory=True), opened(in_memory=True)
-    fill(one, 1)
-    assert (held(one), held(two)) == (1, 0)
-    one.close()
-    assert held(two) == 0
 
 
 def test_a_plain_chroma_client_reads_the_folder(tmp_path: Path, opened: Opener) -> None:

@@ -96,6 +96,10 @@ def server(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
         process.stdin.close()
 
 
+def open_index(settings: ChromaSettings, **options: Any) -> Index:
+    return Index.open(settings, RetrieverSettings(), GaussianEmbeddings(), **options)
+
+
 def until(seconds: float) -> Iterator[int]:
     """Count for this long, starting after the first round, in which Chroma is imported."""
     yield 0
@@ -148,7 +152,7 @@ async def write_evidence(settings: ChromaSettings, name: str, seconds: float) ->
 
 def write_documents(settings: ChromaSettings, name: str, seconds: float) -> None:
     folder = Path(name)
-    index = Index.open(settings, RetrieverSettings(), GaussianEmbeddings())
+    index = open_index(settings)
     for number in until(seconds):
         rows = [
             {"id": f"{folder.name}{number}r{row}", "text": f"{folder.name}{number} row{row} said."}
@@ -168,7 +172,7 @@ def write_documents(settings: ChromaSettings, name: str, seconds: float) -> None
 
 
 def read_documents(settings: ChromaSettings, name: str, seconds: float) -> None:
-    index = Index.open(settings, RetrieverSettings(), GaussianEmbeddings())
+    index = open_index(settings)
     for number in until(seconds):
         with patient():
             query = f"{name}{number % 5} row{number % 60} said."
@@ -180,7 +184,7 @@ def read_documents(settings: ChromaSettings, name: str, seconds: float) -> None:
 def rebuild(settings: ChromaSettings, name: str, seconds: float) -> None:
     for _ in until(seconds):
         with patient():
-            index = Index.open(settings, RetrieverSettings(), GaussianEmbeddings(), rebuild=True)
+            index = open_index(settings, rebuild=True)
             index.update([Path(name)])
             index.close()
             say("ack", "rebuilt")

@@ -50,6 +50,14 @@ def test_texts_go_in_batches_and_come_back_in_order() -> None:
     assert {body["model"] for body in bodies} == {"org/m"}
 
 
+def test_passages_and_questions_may_have_a_model_each_and_be_compared_by_length_too() -> None:
+    with serve(vectors) as stub:
+        model = at(stub.url, model="org/p", query_model="org/q", similarity="inner_product")
+        assert model.embed_documents(["a"]) == [[3, 4]]
+        assert model.embed_query("ab") == [3, 8]
+    assert [body["model"] for body in stub.bodies("/v1/embeddings")] == ["org/p", "org/q"]
+
+
 def test_a_model_is_the_same_there_as_here() -> None:
     with serve(vectors) as stub:
         settings = Settings(embedding=EmbeddingSettings(base_url=f"{stub.url}/v1"))
