@@ -23,9 +23,9 @@ class PresetModel:
     The first pair loads the model, on a GPU if there is one.
 
     Args:
-        preset: Template, chunks and output. Its label is the default one.
+        preset: Template and chunks, and the entailment output unless `label` names another.
         source: A hub path, a folder or a file.
-        name: Its name in reports and caches; defaults to the source.
+        name: The name in reports and caches; defaults to the source.
         threshold: Scores from here on count as entailed.
         batch_size: Texts in one forward pass; the default depends on the kind of model.
         offline: Whether to load only what is on this machine.
