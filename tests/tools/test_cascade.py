@@ -41,13 +41,13 @@ def test_the_judge_is_asked_only_inside_the_band_and_opened_once() -> None:
 
 
 def test_quick_scores_ask_no_judge_and_are_final_below_the_band() -> None:
-    model = Cascade(
-        TableEntailment(lambda _, claim: 0.6 if claim == "sure" else 0.1), Mock(), band=(0.3, 1.0)
-    )
+    first = TableEntailment(lambda _, claim: 0.6 if claim == "sure" else 0.1)
+    model = Cascade(first, Mock(), band=(0.3, 1.0))
     verbatim = Pair("It is lit. The lamp has burned since 1920.", "The lamp has burned since 1920.")
     assert asyncio.run(model.quick_scores([SURE, FALSE, verbatim])) == [0.6, 0.1, 1.0]
     assert model.final_below == 0.3
-    assert asyncio.run(model.scores([FALSE])) == [0.1]
+    assert asyncio.run(model.scores([FALSE, verbatim])) == [0.1, 1.0]
+    assert first.pairs == [SURE, FALSE, FALSE], "a sentence of the premise needs no model"
 
 
 @pytest.mark.parametrize(("given", "asked"), [(0.29, 0), (0.31, 1), (0.49, 1), (0.55, 1)])

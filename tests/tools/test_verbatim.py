@@ -6,9 +6,6 @@ import unicodedata
 
 import pytest
 
-from citeproof.testing import TableEntailment
-from citeproof.tools.entailment import Pair
-from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.verbatim import is_verbatim
 
 PREMISE = (
@@ -67,14 +64,3 @@ def test_accents_may_be_encoded_in_two_ways() -> None:
     assert decomposed != claim
     assert is_verbatim(f"Title: Łódź\n{decomposed}", claim)
     assert is_verbatim(f"Title: Łódź\n{claim}", decomposed)
-
-
-async def test_neither_model_of_a_cascade_is_asked_about_them() -> None:
-    first = TableEntailment(lambda premise, claim: 0.2)
-    judge = TableEntailment(lambda premise, claim: 0.2)
-    cascade = Cascade(first, lambda: judge, band=(0.0, 1.0))
-    claims = ["The pier was built in 1871.", "The pier was built in 1999."]
-    scores = await cascade.scores([Pair(PREMISE, claim) for claim in claims])
-    assert scores[0] == 1.0
-    assert scores[1] < 0.5
-    assert [pair.hypothesis for pair in first.pairs] == claims[1:]

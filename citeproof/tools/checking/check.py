@@ -11,7 +11,7 @@ from citeproof.text import whole
 from citeproof.tools.checking.paragraphs import paragraphs
 from citeproof.tools.citations.marked_text import join_sentences, read_marked
 from citeproof.tools.citations.marks import quote, strip_flags
-from citeproof.tools.entailment import Entailment, find_supports
+from citeproof.tools.entailment import Entailment, Support, find_supports
 from citeproof.tools.passage_ids import tell_apart
 from citeproof.tools.retrieval import Retriever, from_passages, retrieve_many
 from citeproof.types import (
@@ -82,46 +82,35 @@ async def check(
     said = list(_read(whole(text)))
     asked = [sentence for sentence in said if sentence.states]
     cited = await _cited_passages(asked, sources, k)
-    found = await _others(asked, cited, retriever or from_passages(everything), k)
-    claims = [
-        ({place: passage for place, (_, passage) in enumerate(own)}, sentence.text)
-        for own, sentence in zip(cited, asked, strict=True)
-    ]
-    single = [
-        ({0: passage}, sentence.text)
-        for passages, sentence in zip(found, asked, strict=True)
-        for passage in passages
-    ]
-    before = [
-        " ".join(sentence.text for sentence in asked[max(0, place - _BEFORE) : place])
-        for place in range(len(asked))
-    ]
-    of_found = [text for text, passages in zip(before, found, strict=True) for _ in passages]
-    supports = await find_supports(entailment, "", [*claims, *single], before=[*before, *of_found])
-    evidence = zip(cited, supports[: len(claims)], found, strict=True)
-    by_found = iter(supports[len(claims) :])
-    numbers = {p.id: number for number in reversed(ordered) for p in sources[number]}
+    others = await _others(asked, cited, retriever or from_passages(everything), k)
+    number_of = {p.id: number for number in reversed(ordered) for p in sources[number]}
     ids = {number: {passage.id for passage in sources[number]} for number in sources}
-    sentences: list[CheckedSentence] = []
-    for sentence in said:
-        tries: list[_Try] = []
-        against: list[_Numbered] = []
-        if sentence.states:
-            own, support, others = next(evidence)
-            if own:
-                passages = tuple(own[place] for place in support.passages)
-                tries.append(_Try(passages, True, support.score, support.holds))
-            against += [own[place] for place in support.against]
-            for passage in others:
-                by_one = next(by_found)
-                # A found passage counts as cited if a number of the sentence stands for it.
-                citing = next((n for n in sentence.numbers if passage.id in ids.get(n, ())), None)
-                number = numbers.get(passage.id) if citing is None else citing
-                is_cited = citing is not None
-                tries.append(_Try(((number, passage),), is_cited, by_one.score, by_one.holds))
-                if by_one.against:
-                    against.append((number, passage))
-        sentences.append(_judge(sentence, tries, against, sources))
+
+    def find_number(passage: Passage, sentence: _Said) -> int | None:
+        """The number that cites the passage, preferably one of the sentence."""
+        citing = (n for n in sentence.numbers if passage.id in ids.get(n, ()))
+        return next(citing, number_of.get(passage.id))
+
+    tested: list[list[list[_Numbered]]] = []
+    claims: list[tuple[Mapping[int, Passage], str]] = []
+    before: list[str] = []
+    for place, (sentence, own, found) in enumerate(zip(asked, cited, others, strict=True)):
+        sets = [[(find_number(passage, sentence), passage)] for passage in found]
+        tested.append([own, *sets] if own else sets)
+        text_before = " ".join(one.text for one in asked[max(0, place - _BEFORE) : place])
+        for numbered in tested[-1]:
+            claims.append(({i: passage for i, (_, passage) in enumerate(numbered)}, sentence.text))
+            before.append(text_before)
+    supports = iter(await find_supports(entailment, "", claims, before=before))
+    of_asked = iter(tested)
+    sentences = [
+        _judge(
+            sentence,
+            [(one, next(supports)) for one in next(of_asked)] if sentence.states else [],
+            sources,
+        )
+        for sentence in said
+    ]
     return _report(sentences, entailment)
 
 
@@ -132,17 +121,6 @@ class _Said:
     numbers: tuple[int, ...]
     states: bool
     """Whether the sentence can be true or false."""
-
-
-@dataclass(frozen=True)
-class _Try:
-    """Passages that were tested as one premise."""
-
-    passages: tuple[_Numbered, ...]
-    cited: bool
-    score: float
-    holds: bool
-    """Whether the passages entail the sentence."""
 
 
 def _read(text: str) -> Iterator[_Said]:
@@ -201,20 +179,27 @@ async def _others(
 
 def _judge(
     sentence: _Said,
-    tries: Sequence[_Try],
-    against: Sequence[_Numbered],
+    tested: Sequence[tuple[Sequence[_Numbered], Support]],
     sources: Mapping[int, Sequence[Passage]],
 ) -> CheckedSentence:
+    """Judge a sentence by sets of passages, each with its support; what it cites is the first."""
+    against = [passages[place] for passages, support in tested for place in support.against]
     verdict: CheckVerdict = "unchecked"
     if sentence.states:
         verdict = "contradicted" if against else "unsupported"
-    score, best = max((one.score for one in tries), default=None), None
-    if holding := [one for one in tries if one.holds]:
-        # Cited passages come first, then higher scores.
-        best = min(holding, key=lambda one: (not one.cited, -one.score))
-        score = best.score
+    score = max((support.score for _, support in tested), default=None)
+    proof: list[_Numbered] = []
+    # Cited passages count first, then higher scores.
+    ranked = [
+        (passages[0][0] in sentence.numbers, support.score, passages, support)
+        for passages, support in tested
+        if support.holds
+    ]
+    if ranked:
+        is_cited, score, passages, support = max(ranked, key=lambda one: one[:2])
+        proof = [passages[place] for place in support.passages]
         verdict = "misattributed" if sentence.numbers else "uncited"
-        verdict = "supported" if best.cited else verdict
+        verdict = "supported" if is_cited else verdict
     return CheckedSentence(
         text=sentence.text,
         paragraph=sentence.paragraph,
@@ -222,7 +207,7 @@ def _judge(
         invalid=tuple(number for number in sentence.numbers if number not in sources),
         verdict=verdict,
         score=score,
-        support=_support(best.passages if best else (), sentence.text),
+        support=_support(proof, sentence.text),
         against=_support(against, sentence.text),
     )
 

@@ -39,14 +39,14 @@ class ChatVerifier:
     a document of the chat template, so its server must pass on `chat_template_kwargs`, as vLLM
     does.
 
-    Scores from `threshold` on count as entailed; it defaults to the preset's.
+    Scores from `threshold` on count as entailed.
     """
 
-    def __init__(self, llm: LLM, preset: Preset, *, threshold: float | None = None) -> None:
+    def __init__(self, llm: LLM, preset: Preset, *, threshold: float = 0.5) -> None:
         self._llm = llm
         self._preset = preset
         self.name = f"{preset.name}: {llm.name}"
-        self.threshold = preset.threshold if threshold is None else threshold
+        self.threshold = threshold
 
     async def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the share of support in the probabilities of Yes and No, for each pair in order.

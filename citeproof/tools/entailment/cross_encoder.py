@@ -42,7 +42,7 @@ class CrossEncoder:
     Args:
         model: A sentence-transformers or transformers model name, or a folder. Reports and caches
             use it as the model's name.
-        threshold: Scores from here on count as entailed; defaults to 0.5.
+        threshold: Scores from here on count as entailed.
         batch_size: Most pairs in a forward pass. Defaults to as many as fit into 1,024 tokens on
             a CPU, or 32,768 on a GPU.
         contradiction: Lowest probability of contradiction at which a premise counts as
@@ -57,7 +57,7 @@ class CrossEncoder:
     def __init__(
         self,
         model: str,
-        threshold: float | None = None,
+        threshold: float = 0.5,
         batch_size: int | None = None,
         *,
         contradiction: float = 0.5,
@@ -67,7 +67,7 @@ class CrossEncoder:
     ) -> None:
         self.name = model
         self._label = label
-        self.threshold = 0.5 if threshold is None else threshold
+        self.threshold = threshold
         self._batch_size = batch_size
         self._contradiction = contradiction
         self._locate = locate or (lambda: model)

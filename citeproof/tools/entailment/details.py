@@ -12,7 +12,6 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 
-from citeproof.tools.entailment.bounds import find_bound, find_sign
 from citeproof.tools.entailment.known_names import missing_names
 from citeproof.tools.entailment.numbers import ORDINALS, Number, may_mean, read_numbers
 from citeproof.tools.entailment.spans import MONTHS
@@ -23,6 +22,39 @@ _VAGUE = {"one", "first", "half", "once", "single", "both", "double"}
 """Words that are often not meant as numbers, as in "one of" and "first used"."""
 _BEFORE_SECOND = re.compile(r"(?:\b(?:per|one|each|every|split)|\d)[ -]$")
 """What tells that a second is a time."""
+# What stands beside a number and makes it another one: "over 800", "5 kg or more", "-5 °C".
+_MORE = "more|greater|larger|higher|longer|older|heavier|later"
+_LESS = "less|fewer|smaller|lower|shorter|younger|lighter|earlier"
+_LEAST = rf"over|above|at least|a minimum of|(?:{_MORE}) than"
+_MOST = rf"under|below|at most|a maximum of|(?:{_LESS}) than"
+_MONEY = r"(?:(?-i:[A-Z]{0,3}) ?[$€£¥] ?|(?-i:USD|EUR|GBP|CHF|JPY|CNY|CAD|AUD) ?)?"
+_BEFORE = re.compile(
+    rf"(?:\b(?P<not>not? )?(?:(?P<least>{_LEAST})|{_MOST})|\b(?:nearly|almost|up to)) +(?:the )?"
+    rf"{_MONEY}\Z"
+    # "Settings > 2 columns" is a path, and "> 2 came" a quotation in a mail.
+    r"|(?:(?P<from>≥ ?|(?<![^\s(])>= ?|(?<=[^\s>] )>|\(> ?)|≤ ?|(?<![^\s(])<=? ?)[$€£¥]?\Z",
+    re.IGNORECASE,
+)
+_END = r"(?= ?(?:[.,;:!?()\n]|\Z)|(?<=er) (?:are|is|may|must|can|pay)\b)"
+"""No noun comes next, as in "3 schools and over 20 shops"."""
+_BEHIND = re.compile(  # what a group finds is a bound from below
+    r"(\+(?![\w+/]))|(?: ?[^\W\d_]+| ?[%°]\w?)?(?:"
+    rf" or (?:({_MORE})|{_LESS})\b(?! than| \w+ly\b| \d)"
+    rf"| (?:and|or) (?:(over|above|older)|under|below|younger)\b{_END}"
+    rf"|(?<!\d{{4}}),? at (?:(least)|most)\b{_END})",
+    re.IGNORECASE,
+)
+_MINUS = re.compile(
+    r"(?:(?P<item>(?<![^\n])[ \t]*[-–])|(?<!\d\s)(?:(?<![^\s([])[$€£¥]?[-−–]"
+    r"|(?<!plus or )(?<!plus/)\bminus )[$€£¥]?)\Z",
+    re.IGNORECASE,
+)
+_NOUN = re.compile(r" (?!degree)[^\W\d_]{2}")
+_BELOW_ZERO = re.compile(
+    r"(?: ?(?:-|–|to|and|or) ?\d+(?:[.,]\d+)?)?(?: ?°\w?| degrees?(?: \w+)?)?"
+    r" below (?:zero|freezing)\b",
+    re.IGNORECASE,
+)
 
 
 def missing_details(premise: str, claim: str) -> list[str]:
@@ -50,7 +82,7 @@ def _missing_numbers(premise: str, claim: str) -> list[str]:
     for one in read_numbers(premise):
         if not _is_compound(one, premise) or _counts(one, premise) & counted:
             for value in may_mean(one):
-                known[find_sign(one, premise) + value].add(find_bound(one, premise))
+                known[_find_sign(one, premise) + value].add(_find_bound(one, premise))
     return list(dict.fromkeys(one.said for one in said if not _is_known(one, claim, known)))
 
 
@@ -62,7 +94,7 @@ def _is_vague(number: Number, text: str) -> bool:
 
 def _is_known(number: Number, claim: str, known: Mapping[str, set[str]]) -> bool:
     """Whether a number of a claim is among the known values, each with its bounds."""
-    fitting, sign = {"", find_bound(number, claim)}, find_sign(number, claim)
+    fitting, sign = {"", _find_bound(number, claim)}, _find_sign(number, claim)
     return any(known[sign + value] & fitting for value in number.values if sign + value in known)
 
 
@@ -75,3 +107,21 @@ def _counts(number: Number, text: str) -> set[tuple[str, str]]:
     """Return the values of a number with the beginning of what it counts; none if that is none."""
     noun = _COUNTED.match(text, number.end)
     return {(value, noun[1][:4]) for value in number.values} if noun else set()
+
+
+def _find_bound(number: Number, text: str) -> str:
+    """Return "least" or "most" for a bound from that side, as in "over 800"; "" if it is none."""
+    if found := _BEFORE.search(text, max(0, number.start - 40), number.start):
+        is_least = bool(found["least"] or found["from"]) != bool(found["not"])
+    elif found := _BEHIND.match(text, number.end):
+        is_least = found.lastindex is not None
+    else:
+        return ""
+    return "least" if is_least else "most"
+
+
+def _find_sign(number: Number, text: str) -> str:
+    """Return "-" for a number below zero, else ""."""
+    found = _MINUS.search(text, max(0, number.start - 12), number.start)
+    is_listed = found and found["item"] and _NOUN.match(text, number.end)
+    return "-" if (found and not is_listed) or _BELOW_ZERO.match(text, number.end) else ""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
-
-from citeproof.tools.entailment.figures import in_figures, multiply, read_figure, read_time, trim
 
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 _TEENS = "fifteen sixteen seventeen eighteen nineteen twenty"
@@ -54,6 +52,12 @@ _TOKEN = re.compile(
     rf"(?:[- ](?:and )?(?:{_SMALL})(?:[- ]thousand)?)?|(?:{_SMALL})(?: and a half)?)))\b"
 )
 _RANGE = re.compile(r" ?(?:-|–|to|and|or) ?[$€£]?")
+_FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
+_GROUPS = re.compile(r"\d{1,3}(?:[,'’ \u00a0\u2009\u202f]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}")
+_DECIMAL = re.compile(r"\d+\.\d+|\d+,\d{1,2}|\d+,\d{4,}")
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+_PLAIN = re.compile(r"\d+(?:\.\d+)?")
+_NAMED = re.compile(r"(?:\b[A-Z]\w*|\bversion|\brelease|\bv)[ -]?$")
 
 
 class Number(NamedTuple):
@@ -79,7 +83,7 @@ def read_numbers(text: str) -> list[Number]:
     for i, (one, after) in enumerate(pairwise(found)):
         # "2 to 3 million" starts at two million, or at two.
         if one.scale < after.scale and _RANGE.fullmatch(text, one.end, after.start):
-            found[i] = one._replace(values=one.values | {*multiply(one.values, after.scale)})
+            found[i] = one._replace(values=one.values | {*_multiply(one.values, after.scale)})
     return found
 
 
@@ -92,19 +96,19 @@ def may_mean(number: Number) -> Iterator[str]:
     for value in number.values:
         hour, _, minute = value.partition(":")
         if minute:
-            yield from (trim(f"{one}.{minute}") for one in (hour, int(hour) % 12 or 12))
+            yield from (_trim(f"{one}.{minute}") for one in (hour, int(hour) % 12 or 12))
         elif value.isdigit() and len(value) == 4:
             yield f"{value[:3]}0s"
         elif value.isdigit() and len(value) < 3:
-            yield from read_time(f"{value}:00")
+            yield from _read_time(f"{value}:00")
         elif clock := re.fullmatch(r"(\d\d?)\.([0-5]\d)", number.said):
-            yield from read_time(":".join(clock.groups()))
+            yield from _read_time(":".join(clock.groups()))
 
 
 def _read(token: re.Match[str], text: str) -> Number:
     found, scale = token[0], 1
     if token["clock"]:
-        values = read_time(found)
+        values = _read_time(found)
     elif token["decade"]:
         decade = re.sub(r"\D", "", found)
         # "60s" may be seconds.
@@ -120,7 +124,7 @@ def _read(token: re.Match[str], text: str) -> Number:
         if token["scale"]:
             scale = _SCALES[token["scale"]]
             kept = values if token["scale"] in _MAY_BE_UNITS else []
-            values = [*kept, *multiply(values, scale)]
+            values = [*kept, *_multiply(values, scale)]
     said = text[token.start() : token.end()]
     return Number(said, token.start(), token.end(), frozenset(values), scale)
 
@@ -135,4 +139,53 @@ def _fold(words: list[str]) -> str:
                 total, part = total + part, Decimal(0)
         else:
             part += _VALUES.get(word, 0)
-    return in_figures(total + part)
+    return _in_figures(total + part)
+
+
+def read_figure(said: str, before: str) -> list[str]:
+    """Return the values of a figure: `1.250` may be a thousand and more, and `3,5` a decimal.
+
+    Args:
+        said: The figure, without what belongs to the sentence.
+        before: The text before it, which tells versions from other decimals.
+    """
+    if fraction := _FRACTIONS.get(said[-1]):
+        return [_in_figures(Decimal(re.sub(r"\D", "", said) or 0) + fraction)]
+    if _GROUPS.fullmatch(said):
+        plain = re.sub(r"\D", "", said) if said.count(".") > 1 else re.sub(r"[^\d.]", "", said)
+        return [_trim(plain)]
+    if _DECIMAL.fullmatch(said):
+        if said.endswith("0") and not said.endswith(".0") and _NAMED.search(before):
+            return [said]  # version 3.10 is not 3.1
+        bare = _trim(said.replace(",", "."))
+        return [bare, said.replace(".", "")] if _THOUSANDS.fullmatch(said) else [bare]
+    return [said.lstrip("0") or "0"]
+
+
+def _read_time(clock: str) -> list[str]:
+    """Return a time in 24 hours; in both halves of the day if it does not say which."""
+    hour, *rest = re.findall(r"\d+|[ap]", clock)
+    minute = rest[0] if rest and rest[0].isdigit() else "00"
+    if rest and rest[-1] in "ap":
+        return [f"{int(hour) % 12 + 12 * (rest[-1] == 'p')}:{minute}"]
+    if not 1 <= int(hour) <= 12 or hour[0] == "0":
+        return [f"{int(hour)}:{minute}"]
+    return [f"{int(hour)}:{minute}", f"{(int(hour) + 12) % 24}:{minute}"]
+
+
+def _multiply(values: Iterable[str], scale: int) -> list[str]:
+    """Return the values times a scale; times and versions have none."""
+    return [_in_figures(Decimal(value) * scale) for value in values if _PLAIN.fullmatch(value)]
+
+
+def _trim(figure: str) -> str:
+    """Return a figure without zeros that add nothing."""
+    if "." in figure:
+        figure = figure.rstrip("0").rstrip(".")
+    figure = figure.lstrip("0")
+    return f"0{figure}" if not figure or figure[0] == "." else figure
+
+
+def _in_figures(value: Decimal) -> str:
+    """Return a value as the other functions write it."""
+    return _trim(f"{value:f}")

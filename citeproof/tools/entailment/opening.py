@@ -174,20 +174,21 @@ class _Opener:
     def _one(self, model: str) -> Entailment:
         """Open one model, without the judge behind it in a cascade."""
         settings = self.settings
-        threshold = settings.threshold if len(settings.models) == 1 else None
+        given = settings.threshold if len(settings.models) == 1 else None
+        if model == "judge":
+            if settings.kind not in ("auto", "cascade"):
+                raise _unfit(model, settings.kind)
+            return Judge(self.judge(), threshold=given)
+        threshold = 0.5 if given is None else given
         if model == "local":
             if settings.kind == "seq2seq":
                 raise _unfit(model, settings.kind)
             threshold = shipped_threshold(settings)
             if settings.base_url is None:
-                given = threshold, settings.batch_size, self.models, self.progress
-                return CloseReader(_open_own(ENTAILMENT, *given))
+                options = threshold, settings.batch_size, self.models, self.progress
+                return CloseReader(_open_own(ENTAILMENT, *options))
         if settings.base_url is not None:
             return open_remote(settings, threshold, offline=self.models.offline)
-        if model == "judge":
-            if settings.kind not in ("auto", "cascade"):
-                raise _unfit(model, settings.kind)
-            return Judge(self.judge(), threshold=threshold)
         preset = find_preset(model, settings.preset)
         by_itself = preset.kind if preset else "cross-encoder"
         kind = by_itself if settings.kind in ("auto", "cascade") else settings.kind

@@ -50,8 +50,6 @@ class Preset:
     """The hub path of tokenizer and config, if the model comes without them."""
     system: str = ""
     """The system message of a chat model."""
-    threshold: float = 0.5
-    """Scores from here on count as entailed."""
 
     @property
     def hub(self) -> str:

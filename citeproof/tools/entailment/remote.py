@@ -31,11 +31,11 @@ _Predict: TypeAlias = Callable[[Sequence[Pair]], Sequence[float]]
 
 
 def open_remote(
-    settings: EntailmentSettings, threshold: float | None, *, offline: bool = False
+    settings: EntailmentSettings, threshold: float, *, offline: bool = False
 ) -> Entailment:
     """Open the model that the settings name, at their `base_url`, and have it score a test pair.
 
-    Scores from `threshold` on count as entailed; it defaults to the preset's, or 0.5.
+    Scores from `threshold` on count as entailed.
 
     Raises:
         SettingsError: The server cannot serve such a model, or reads its outputs itself although
@@ -49,8 +49,6 @@ def open_remote(
         named = name_close_reader(ENTAILMENT.name)
     if preset is not None and model == preset.name:
         named, source = preset.hub, preset.model
-    if threshold is None:
-        threshold = preset.threshold if preset else 0.5
     server = ModelServer("entailment", settings)
     classifier = find_classifier(server, settings.server, named, settings.batch_size or 0)
     if classifier.kind == "citeproof":
@@ -184,10 +182,7 @@ class _RemoteReader(TextClassifier):
         return None, load_tokenizer(self._source, offline=self._offline)
 
     def _read(self, texts: Sequence[ReadText]) -> list[float]:
-        asked: list[Text] = [
-            (own.first, own.second) if own.second else (own.first,) for own in texts
-        ]
-        found = self._classifier.predict(asked)
+        found = self._classifier.predict([text.parts for text in texts])
         if not found:
             return []
         # vLLM names only the likeliest output, so the probabilities show how many labels there are.

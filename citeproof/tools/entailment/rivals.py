@@ -19,7 +19,7 @@ from itertools import chain, zip_longest
 from typing import TypeAlias
 
 from citeproof.tools.entailment.base import Pair, blend_odds, log_odds, rescore
-from citeproof.tools.entailment.figures import read_figure
+from citeproof.tools.entailment.numbers import read_figure
 from citeproof.tools.entailment.opposites import turn_around
 from citeproof.tools.entailment.spans import KINDS, find_spans, overlap, replace_span
 from citeproof.tools.sentences import contains

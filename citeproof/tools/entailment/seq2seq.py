@@ -24,9 +24,9 @@ class Seq2Seq(TextClassifier):
 
         begun, one, zero = _answers(tokenizer)
         # Not truncated: T5 has no last position, and truncation would lose the hypothesis.
-        inputs = tokenizer(
-            [text.first for text in texts], padding=True, verbose=False, return_tensors="pt"
-        ).to(model.device)
+        wholes = [text.parts[0] for text in texts]
+        inputs = tokenizer(wholes, padding=True, verbose=False, return_tensors="pt")
+        inputs = inputs.to(model.device)
         start = torch.tensor([[model.config.decoder_start_token_id, *begun]])
         with torch.inference_mode():
             logits = model(

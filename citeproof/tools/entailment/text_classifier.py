@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from citeproof.errors import ModelError
 from citeproof.tools.entailment.base import Pair
@@ -24,9 +23,9 @@ class PresetModel:
     The first pair loads the model, on a GPU if there is one.
 
     Args:
-        preset: Template, chunks and output. It has defaults of source, threshold and label.
+        preset: Template and chunks, and the entailment output unless `label` names another.
         source: A hub path, a folder or a file.
-        name: Its name in reports and caches; defaults to the source.
+        name: The name in reports and caches; defaults to the source.
         threshold: Scores from here on count as entailed.
         batch_size: Texts in one forward pass; the default depends on the kind of model.
         offline: Whether to load only what is on this machine.
@@ -39,17 +38,17 @@ class PresetModel:
     def __init__(
         self,
         preset: Preset,
-        source: str | None = None,
+        source: str,
         *,
         name: str | None = None,
-        threshold: float | None = None,
+        threshold: float = 0.5,
         batch_size: int | None = None,
         offline: bool = False,
         label: str | None = None,
     ) -> None:
-        self._source = preset.model if source is None else source
+        self._source = source
         self.name = name or self._source
-        self.threshold = preset.threshold if threshold is None else threshold
+        self.threshold = threshold
         self._preset = preset
         self._batch_size = batch_size or self.batch_size
         self._offline = offline
@@ -106,9 +105,9 @@ class TextClassifier(PresetModel):
         import torch
 
         index = self._index(model.config.id2label)
-        firsts = [text.first for text in texts]
-        seconds = None if self._preset.template else [text.second for text in texts]
-        inputs = tokenizer(firsts, seconds, padding=True, verbose=False, return_tensors="pt")
+        # All first texts, and all second ones if they are pairs.
+        columns = map(list, zip(*(text.parts for text in texts), strict=True))
+        inputs = tokenizer(*columns, padding=True, verbose=False, return_tensors="pt")
         with torch.inference_mode():
             logits = model(**inputs.to(model.device)).logits.float()
         if logits.ndim == 3:  # a token classifier, of which the first token counts
@@ -121,10 +120,10 @@ class TextClassifier(PresetModel):
 
         def text(premise: str, hypothesis: str) -> ReadText:
             if not preset.template:
-                return ReadText(premise, hypothesis, length(premise) + length(hypothesis))
+                return ReadText((premise, hypothesis), length(premise) + length(hypothesis))
             mark = tokenizer.eos_token or tokenizer.sep_token
             whole = preset.template.format(premise=premise, hypothesis=hypothesis, sep=mark)
-            return ReadText(whole, "", length(whole))
+            return ReadText((whole,), length(whole))
 
         marks = tuple(tokenizer.all_special_tokens)
         chunks = cut(defuse_marks(pair.premise, marks), preset.chunking, length)
@@ -169,11 +168,10 @@ def defuse_marks(text: str, marks: Sequence[str]) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class ReadText:
-    """What a model reads: one text, or a pair if `second` is not empty."""
+class ReadText(NamedTuple):
+    """What a model reads."""
 
-    first: str
-    second: str
+    parts: tuple[str, ...]
+    """One text, or a pair."""
     tokens: int
     """Their number, without those that the tokenizer adds at the ends, at most four."""

@@ -74,13 +74,6 @@ async def test_each_round_is_scored_in_one_call_and_every_pair_once() -> None:
     assert first == [TOWER.premise, LIGHT.premise, premise([TOWER, LIGHT])]
 
 
-async def test_a_score_on_the_threshold_counts_and_one_below_does_not() -> None:
-    for threshold, verdict in ((0.7, "supported"), (0.7001, "unsupported")):
-        table = TableEntailment(lambda *_: 0.7, threshold=threshold)
-        [sentence] = (await check("It is old [1].", [TOWER], table)).sentences
-        assert (sentence.verdict, sentence.score) == (verdict, 0.7)
-
-
 async def test_passages_that_entail_only_together_are_all_named() -> None:
     both = "Ann Lee built the tower in 1871, and Bo Ray kept the light for thirty years"
     report = await check(f"{both} [2][1].", PASSAGES, reader(1.0))
