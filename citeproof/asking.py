@@ -6,17 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
 from citeproof.errors import InputError
-from citeproof.runtime.events import AnswerReady, Event
+from citeproof.runtime.events import EVENTS, AnswerReady, Event
 from citeproof.types import Answer
 
 __all__ = ["aanswer", "answer", "astream_events"]
-
-_EVENTS = get_args(get_args(Event)[0])
 
 
 def answer(
@@ -76,7 +74,7 @@ async def astream_events(
     run = graph.astream(_input(question, documents), **modes, **_options(context, config))
     is_over, found = False, None
     async for namespace, mode, part in run:
-        if mode == "custom" and isinstance(part, _EVENTS):
+        if mode == "custom" and isinstance(part, EVENTS):
             is_over = is_over or isinstance(part, AnswerReady)
             yield part
         elif mode == "updates" and not namespace:

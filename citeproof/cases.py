@@ -18,17 +18,6 @@ from citeproof.tools.citations.answer_text import AnyForm
 from citeproof.tools.retrieval.case_vectors import Kind
 from citeproof.types import Passage
 
-__all__ = [
-    "Case",
-    "Entry",
-    "ImportReport",
-    "Snippet",
-    "Statistics",
-    "check_namespace",
-    "parse_entries",
-    "summarize",
-]
-
 
 class _Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -19,17 +19,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", bound=BaseModel)
 
-__all__ = [
-    "file_errors",
-    "is_among",
-    "is_full",
-    "parse",
-    "read_file",
-    "refuse_place",
-    "whole_file",
-    "write_whole",
-]
-
 
 def is_full(error: BaseException) -> bool:
     """Whether the system, SQLite or Chroma says that a disk or a quota is full."""

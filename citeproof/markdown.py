@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from citeproof.text import plain
 
-__all__ = ["literal", "paragraph", "row"]
-
 _BLOCK = re.compile(r"^(\d{0,9})([-+#>.)])")
 
 

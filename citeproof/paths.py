@@ -10,8 +10,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["exists", "expand", "is_file", "is_folder", "python_environment", "resolve"]
-
 
 def expand(path: Path) -> Path:
     """Replace `~` by the home folder; a name such as `~$report.docx` stays unchanged."""

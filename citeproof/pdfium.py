@@ -14,8 +14,6 @@ from citeproof.errors import DocumentError, MissingExtraError
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
 
-__all__ = ["LOCK", "Area", "Displayed", "open_pdf", "page_annotations", "spell_out"]
-
 LOCK = threading.RLock()
 """Held during every call of PDFium, which is not thread-safe."""
 _FINE = 1_000_000

@@ -78,6 +78,11 @@ def is_web(address: str) -> bool:
         return False
 
 
+def file_name(source: str) -> str:
+    """A source as readers know it: a web address in full, a path by its last part."""
+    return source if is_web(source) else re.split(r"[/\\]", source.rstrip("/\\"))[-1]
+
+
 def count(number: int, noun: str) -> str:
     """A number and its noun: `1 passage`, `1,024 passages`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")

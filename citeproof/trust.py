@@ -8,8 +8,6 @@ from pathlib import Path
 
 from citeproof.files import file_errors, read_file, write_whole
 
-__all__ = ["is_trusted", "trust"]
-
 
 def is_trusted(file: Path) -> bool:
     """Whether the user has trusted this file and it has not changed since."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from citeproof.markdown import literal, paragraph, row
-from citeproof.text import is_web, plain
+from citeproof.text import file_name, plain
 
 __all__ = [
     "Answer",
@@ -99,8 +98,7 @@ class Passage(_Value):
     @property
     def origin(self) -> str:
         """The source as shown to others: a web address, or a file's name without folders."""
-        source = plain(self.source)
-        return source if is_web(source) else re.split(r"[/\\]", source)[-1]
+        return file_name(plain(self.source))
 
     @property
     def premise(self) -> str:

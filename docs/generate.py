@@ -30,7 +30,7 @@ from citeproof.graphs.proof import ProofParameters
 from citeproof.graphs.registry import METHODS, find_method
 from citeproof.graphs.studio import STUDIO
 from citeproof.parameters import Parameters
-from citeproof.runtime.events import Event
+from citeproof.runtime.events import EVENTS, Event
 from citeproof.runtime.moments import NodeFinished, NodeStarted
 from citeproof.settings import Settings
 from citeproof.state import (
@@ -300,7 +300,7 @@ def _graph(method: str) -> str:
 def _events(*which: str) -> str:
     """The schemas of a run's events: those of the custom stream, or the `nodes` of a trace."""
     rows = []
-    for event in (NodeStarted, NodeFinished) if which else get_args(get_args(Event)[0]):
+    for event in (NodeStarted, NodeFinished) if which else EVENTS:
         fields = [f"`{name}`" for name in event.model_fields if name != "type"]
         about = _line(cleandoc(event.__doc__ or "").partition("\n\n")[0])
         rows.append([f"`{event.model_fields['type'].default}`", about, ", ".join(fields)])

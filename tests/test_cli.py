@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
@@ -248,12 +249,8 @@ def test_ctrl_c_closes_everything_and_exits_with_130(monkeypatch: pytest.MonkeyP
     closed = []
     tools = Script([], []).toolbox()
     monkeypatch.setattr(tools, "close", lambda: closed.append(True))
-
-    def interrupt(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: tools)
-    monkeypatch.setattr("citeproof.console.ask.follow", interrupt)
+    monkeypatch.setattr("citeproof.console.ask.follow", Mock(side_effect=KeyboardInterrupt))
     result = run(["ask", "Who?"])
     assert (result.exit_code, result.stderr, closed) == (
         130,

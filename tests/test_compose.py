@@ -6,7 +6,6 @@ import asyncio
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -23,8 +22,7 @@ from citeproof.graphs.proof import build_proof
 from citeproof.memory.bank import Bank, Case
 from citeproof.runtime.events import AnswerReady, ClaimDrafted
 from citeproof.state import QuestionInput
-from citeproof.testing import ListRetriever, ScriptedChatModel
-from citeproof.tools.entailment import Pair
+from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 from citeproof.tools.retrieval import from_passages
 from tests.agents.one_node import Log
 from tests.agents.states import claim
@@ -198,21 +196,18 @@ def test_a_spent_budget_leaves_what_needs_no_call() -> None:
     )
 
 
-class Judge:
-    """An entailment model that asks a language model about claims on light."""
-
-    name, threshold = "judge", 0.5
-
-    async def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        if any("lit" in one.hypothesis for one in pairs):
-            raise BudgetExceededError("The budget of 1 call is spent")
-        return [0.9 for _ in pairs]
+def judge(_: str, claim: str) -> float:
+    """A score that needs a call of a language model for claims on light."""
+    if "lit" in claim:
+        raise BudgetExceededError("The budget of 1 call is spent")
+    return 0.9
 
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_claim_whose_judge_cannot_be_paid_stays_unchecked(alone: bool) -> None:
     given = (claim(LIT, 2), claim(BUILT, 1), claim(f"{LIT[:-1]}, she said.", 2))
-    tools = Toolbox(ScriptedChatModel([]), entailment=Judge(), retriever=ListRetriever([]))
+    model = TableEntailment(judge)
+    tools = Toolbox(ScriptedChatModel([]), entailment=model, retriever=ListRetriever([]))
     if alone:
         asked: Any = {**ASKED, "given": list(given), "passages": [A, B]}
         claims = build_proof(tools).invoke(asked)["claims"]

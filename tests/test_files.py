@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -24,11 +25,8 @@ def test_a_file_is_written_whole_or_not_at_all(
 ) -> None:
     target = tmp_path / "answer.html"
     write_whole(target, "old ✓")
-
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "replace", fail)
+    full = OSError(28, "No space left on device")
+    monkeypatch.setattr(Path, "replace", Mock(side_effect=full))
     with pytest.raises(InputError, match="cannot be written: No space left"):
         write_whole(target, "new")
     assert {file: file.read_text("utf-8") for file in tmp_path.iterdir()} == {target: "old ✓"}

@@ -20,11 +20,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_tilde_is_the_home_folder() -> None:
-    assert expand(Path("~/docs")) == Path("/home/ann/docs")
-    assert ChromaSettings(path=Path("~/docs")).path == Path("/home/ann/docs")
-
-
 def test_what_is_nobodys_home_is_a_name_like_others(folder: Path) -> None:
     for path in (NOBODY, Path("~$report.docx")):
         assert expand(path) == path

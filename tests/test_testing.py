@@ -1,6 +1,5 @@
 """The stand-ins do what they promise."""
 
-import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -122,12 +121,6 @@ def test_threads_share_a_script_without_repeats() -> None:
     with ThreadPoolExecutor(8) as pool:
         replies = list(pool.map(lambda _: str(model.invoke("x").text), range(200)))
     assert sorted(replies, key=int) == [str(n) for n in range(200)]
-
-
-async def test_tasks_share_a_script_without_repeats() -> None:
-    model = ScriptedChatModel([str(n) for n in range(50)], delay=0.01)
-    replies = await asyncio.gather(*(LLM(model).text(ASK) for _ in range(50)))
-    assert sorted(replies, key=int) == [str(n) for n in range(50)]
 
 
 def test_a_reply_of_a_wrong_type_is_an_error() -> None:

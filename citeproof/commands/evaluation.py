@@ -165,7 +165,7 @@ def trace(
     html: Annotated[Path | None, option("Write an HTML page instead of printing.")] = None,
 ) -> None:
     """Show a saved run: its steps, prompts, replies and verdicts."""
-    from citeproof.console.live import show
+    from citeproof.console.live import conclude, follow
     from citeproof.console.page import render_trace
     from citeproof.evaluation.traces import find_trace, read_trace, replay
 
@@ -174,6 +174,8 @@ def trace(
         refuse_place(html, [source])
     kept = read_trace(source)
     if html is None:
-        asyncio.run(show(replay(kept), terminal(), question=kept.question, trace=True))
+        console = terminal()
+        replayed = follow(replay(kept), console, question=kept.question, trace=True)
+        conclude(asyncio.run(replayed), console)
     else:
         write_file(html, render_trace(kept))

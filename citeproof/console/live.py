@@ -37,15 +37,6 @@ _AROUND = 60
 """Characters of context on each side of a quoted sentence."""
 
 
-async def show(
-    moments: AsyncGenerator[Moment], console: Console, *, question: str = "", trace: bool = False
-) -> Answer:
-    """Print a run live, then its sources and its cost; see `follow`."""
-    answer = await follow(moments, console, question=question, trace=trace)
-    conclude(answer, console)
-    return answer
-
-
 async def follow(
     moments: AsyncGenerator[Moment],
     console: Console,

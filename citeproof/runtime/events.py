@@ -9,7 +9,7 @@ JSON.
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from langgraph.config import get_stream_writer
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from citeproof.types import Answer, Claim, Passage, Usage, Verdict
 
 __all__ = [
+    "EVENTS",
     "AnswerReady",
     "ClaimAccepted",
     "ClaimDelta",
@@ -199,6 +200,8 @@ Event = Annotated[
     | AnswerReady,
     Field(discriminator="type"),
 ]
+EVENTS = get_args(get_args(Event)[0])
+"""The classes of all events."""
 
 
 def emit(event: Event) -> None:

@@ -38,13 +38,10 @@ class Meter:
             BudgetExceededError: The run has used its calls, tokens or seconds.
         """
         spent = in_budget_units(self.before + self.total())
-        limits = {unit: limit for unit, limit in self.budget if limit is not None}
-        over = [unit for unit, limit in limits.items() if spent[unit] >= limit]
-        if over:
-            unit = over[0]
-            limit = limits[unit]
-            shown = f"{limit:g} seconds" if unit == "seconds" else count(limit, unit[:-1])
-            raise BudgetExceededError(f"The budget of {shown} is spent")
+        for unit, limit in self.budget:
+            if limit is not None and spent[unit] >= limit:
+                shown = f"{limit:g} seconds" if unit == "seconds" else count(limit, unit[:-1])
+                raise BudgetExceededError(f"The budget of {shown} is spent")
 
 
 def in_budget_units(usage: Usage) -> dict[str, float]:

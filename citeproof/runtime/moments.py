@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from langgraph.types import Overwrite
 from pydantic import BaseModel, ConfigDict, Field
 
-from citeproof.runtime.events import Event
+from citeproof.runtime.events import EVENTS, Event
 from citeproof.text import shorten
 from citeproof.tools.llm.retries import scrub
 from citeproof.types import Answer, Claim, Passage, Usage
@@ -73,7 +73,7 @@ def observe(namespace: tuple[str, ...], mode: str, payload: Any) -> Moment | Non
     event: Event | NodeStarted | NodeFinished
     if mode == "tasks" and payload["name"].startswith("__"):
         return None  # LangGraph's own nodes, such as the error handler
-    if mode == "custom" and isinstance(payload, _EVENTS):
+    if mode == "custom" and isinstance(payload, EVENTS):
         event = payload
     elif mode == "tasks" and "result" in payload:
         event = NodeFinished(
@@ -89,9 +89,6 @@ def observe(namespace: tuple[str, ...], mode: str, payload: Any) -> Moment | Non
     else:
         return None
     return Moment(at=time.perf_counter(), namespace=namespace, event=event)
-
-
-_EVENTS = get_args(get_args(Event)[0])
 
 
 def brief(value: object, limit: int = 240) -> str:

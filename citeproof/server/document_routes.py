@@ -21,9 +21,9 @@ from citeproof.memory.index import Index, IndexReport, Step
 from citeproof.paths import is_file
 from citeproof.server.errors import NotFoundError
 from citeproof.server.opening import Opening
-from citeproof.server.public import document_id, file_name
+from citeproof.server.public import document_id
 from citeproof.server.sse import EventStream, frame
-from citeproof.text import plain
+from citeproof.text import file_name, plain
 from citeproof.tools.documents.files import KNOWN_ENDINGS, READERS
 
 _UNUSABLE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 from starlette.requests import Request
 
-from citeproof.text import is_web
+from citeproof.text import file_name, is_web
 
 T = TypeVar("T")
 
@@ -19,11 +19,6 @@ T = TypeVar("T")
 def document_id(path: str) -> str:
     """Return the id under which a document is listed and shown."""
     return hashlib.sha256(path.encode()).hexdigest()[:32]
-
-
-def file_name(source: str) -> str:
-    """Return a source as readers know it: a web address in full, a path by its last part."""
-    return source if is_web(source) else PureWindowsPath(source).name  # splits at both slashes
 
 
 def document_link(source: str, base: str = "") -> str:

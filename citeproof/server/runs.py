@@ -11,7 +11,8 @@ from citeproof.console.text import cited_sentences
 from citeproof.markdown import literal, paragraph
 from citeproof.runtime.moments import Moment
 from citeproof.server.errors import NotFoundError
-from citeproof.server.public import document_link, file_name, with_sources
+from citeproof.server.public import document_link, with_sources
+from citeproof.text import file_name
 from citeproof.types import Answer
 
 if TYPE_CHECKING:

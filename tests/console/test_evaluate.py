@@ -4,6 +4,7 @@ import io
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from rich.console import Console
@@ -107,13 +108,8 @@ def test_what_cannot_be_run_is_told_before_anything_is_opened_or_written(
 @pytest.fixture
 def unindexed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that holds nothing."""
-
-    class Empty:
-        def count(self) -> int:
-            return 0
-
     box = toolbox(lambda prompt: reply(prompt) if "<passage" in prompt else "Rome, Oslo")
-    box.index = Empty()  # type: ignore[assignment]
+    box.index = Mock(count=lambda: 0)
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: box)
 
 
@@ -173,12 +169,8 @@ def test_questions_for_lists_are_answered_with_lists(
 
 
 def test_what_a_benchmark_cites_is_not_kept_as_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Log:
-        async def record(self, *_: Any, **__: Any) -> str:
-            raise AssertionError("recorded")
-
     box = toolbox()
-    box.evidence = Log()  # type: ignore[assignment]
+    box.evidence = Mock(record=AsyncMock(side_effect=AssertionError("recorded")))
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: box)
     run("--data", "numbers.jsonl", "--out", "run", code=0)
 

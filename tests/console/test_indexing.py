@@ -66,11 +66,7 @@ def test_documents_are_listed_and_removed(docs: Path) -> None:
 
 def test_no_model_is_loaded_to_list_and_remove(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index("docs")
-
-    def load(*_: Any, **__: Any) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr("citeproof.models.embedder.load_embedder", load)
+    monkeypatch.setattr("citeproof.models.embedder.load_embedder", Mock(side_effect=AssertionError))
     index("--list", code=0)
     index("--remove", "docs", code=0)
 
@@ -323,11 +319,8 @@ def test_what_changes_is_indexed_until_ctrl_c_and_errors_do_not_end_it(
         (docs / "sheep.txt").unlink()
         yield
         with monkeypatch.context() as broken:
-
-            def fail(*_: Any, **__: Any) -> None:
-                raise StoreError("The store cannot be used")
-
-            broken.setattr(opened, "update", fail)
+            failing = Mock(side_effect=StoreError("The store cannot be used"))
+            broken.setattr(opened, "update", failing)
             yield
         (docs / "tides.md").write_text("High water is at six.")
         yield

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 from rich.console import Console
 
-from citeproof.console.live import show
+from citeproof.console.live import conclude, follow
 from citeproof.errors import CiteproofError
 from citeproof.runtime.events import (
     AnswerReady,
@@ -44,7 +44,8 @@ async def shown(
 ) -> str:
     out = io.StringIO()
     console = Console(file=out, force_terminal=terminal, width=100, highlight=False)
-    await show(stream(timed(events)), console, question=question, trace=trace)
+    answer = await follow(stream(timed(events)), console, question=question, trace=trace)
+    conclude(answer, console)
     return out.getvalue()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
@@ -16,6 +16,7 @@ from citeproof import Usage, build_vtg
 from citeproof.graphs.registry import METHODS
 from citeproof.memory.bank import Bank
 from citeproof.runtime.events import (
+    EVENTS,
     ClaimDelta,
     ClaimReviewed,
     Event,
@@ -28,8 +29,8 @@ from tests.robustness.chaos import QUESTION, Steady
 from tests.robustness.flows import FLOWS, asked, seed
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/events.schema.json").read_text("utf-8"))
-EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
-KINDS = {kind.model_fields["type"].default for kind in get_args(get_args(Event)[0])}
+READER: TypeAdapter[Event] = TypeAdapter(Event)
+KINDS = {kind.model_fields["type"].default for kind in EVENTS}
 WRONG = "Cy Fox built the tower."
 
 
@@ -39,14 +40,14 @@ def fitting(events: list[Event]) -> set[str]:
     for event in events:
         sent = json.loads(event.model_dump_json())
         schema.validate(sent)
-        assert EVENTS.validate_python(sent) == event
+        assert READER.validate_python(sent) == event
     return {event.type for event in events}
 
 
 def test_the_schema_is_one_and_names_every_event() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["discriminator"]["mapping"].keys() == KINDS
-    assert len(KINDS) == len(get_args(get_args(Event)[0]))
+    assert len(KINDS) == len(EVENTS)
     for name, kind in SCHEMA["$defs"].items():
         assert kind["description"], name
         assert set(kind["required"]) == set(kind["properties"]), "all that can be there is there"

@@ -9,6 +9,7 @@ import threading
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -139,10 +140,8 @@ def test_a_question_waits_until_the_models_are_there(tmp_path: Path) -> None:
 
 
 async def test_models_that_cannot_be_had_are_told_without_keys(tmp_path: Path) -> None:
-    def fail(progress: Any) -> Toolbox:
-        raise ModelOutageError("No answer with sk-abcdef123456")
-
-    async with client(tmp_path, fail) as http:
+    failing = Mock(side_effect=ModelOutageError("No answer with sk-abcdef123456"))
+    async with client(tmp_path, failing) as http:
         body = {"question": QUESTION, "stream": False}
         response = await http.post("/api/ask", json=body)
         assert response.status_code == 503

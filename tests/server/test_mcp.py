@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -130,9 +131,7 @@ async def test_documents_are_named_by_links(tmp_path: Path) -> None:
 def test_errors_are_those_of_the_other_routes(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(premise: str, claim: str) -> float:
-        raise KeyError("sk-abcdef123456 in /home/ann")
-
+    broken = Mock(side_effect=KeyError("sk-abcdef123456 in /home/ann"))
     with served(tmp_path, toolbox(entailment=TableEntailment(broken))) as url:
         raw = Raw(url)
         assert "The server failed. Its log says more." in raw.call("ask", {"question": QUESTION})
@@ -162,10 +161,8 @@ async def test_no_request_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFix
 def test_a_server_without_it_answers_and_closes_its_tools(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise ModuleNotFoundError("the installed mcp has another interface")
-
-    monkeypatch.setattr("citeproof.integrations.mcp_server.build_mcp_server", fail)
+    failing = Mock(side_effect=ModuleNotFoundError("the installed mcp has another interface"))
+    monkeypatch.setattr("citeproof.integrations.mcp_server.build_mcp_server", failing)
     tools = toolbox()
     closed = []
     monkeypatch.setattr(type(tools), "close", lambda own: closed.append(own))

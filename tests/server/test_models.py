@@ -8,12 +8,13 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import openai
 import pytest
 
-from citeproof import LLM, Toolbox
+from citeproof import Toolbox
 from citeproof.errors import ModelError, VerifierOutageError
 from citeproof.settings import EmbeddingSettings, EntailmentSettings
 from citeproof.testing import ScriptedChatModel, TableEntailment
@@ -34,10 +35,7 @@ def table(premise: str, hypothesis: str) -> float:
 
 def tools(entailment: Entailment | None = None) -> Toolbox:
     """Scripted models; behind the entailment model a judge whom nobody may ask."""
-
-    def never() -> Entailment:
-        raise AssertionError("the judge has an address of its own")
-
+    never = Mock(side_effect=AssertionError("the judge has an address of its own"))
     first = entailment or TableEntailment(table)
     made = Toolbox(ScriptedChatModel(reply), entailment=Cascade(first, never, band=(0.0, 1.0)))
     made.embeddings = WordEmbeddings()
@@ -52,11 +50,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def opened(url: str, **more: Any) -> Entailment:
     settings = EntailmentSettings(base_url=url, **{"model": "table", "api_key": TOKEN, **more})
-
-    def never() -> LLM:
-        raise AssertionError("no language model is asked")
-
-    return open_entailment(settings, never)
+    return open_entailment(settings, Mock(side_effect=AssertionError("no model is asked")))
 
 
 async def test_scores_by_address_are_those_of_the_server(url: str) -> None:

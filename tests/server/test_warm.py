@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import httpx
 import pytest
@@ -48,9 +49,7 @@ TEXT = "Ann Lee built the tower. Cy Fox built the tower.\n"
 """Scripted models, with an index of words: what a server and a command line both open."""
 
 
-async def refuse(request: ReviewRequested) -> dict[str, str]:
-    """Nobody decides."""
-    raise AssertionError(request)
+refuse = AsyncMock(side_effect=AssertionError("nobody decides"))
 
 
 def tools(*_: Any, **__: Any) -> Toolbox:
@@ -191,11 +190,9 @@ async def test_a_check_ends_when_its_command_goes_away(tmp_path: Path) -> None:
 
 
 def test_a_server_without_models_is_of_no_use(tmp_path: Path) -> None:
-    def fail(_: Any) -> Toolbox:
-        raise ModelError("The model cannot be downloaded", why="offline")
-
+    failing = Mock(side_effect=ModelError("The model cannot be downloaded", why="offline"))
     settings = Settings(chroma=ChromaSettings(path=tmp_path))
-    with served(tmp_path, fail, own="secret") as url:
+    with served(tmp_path, failing, own="secret") as url:
         told = httpx.post(f"{url}/api/check", json={"text": BUILT}, timeout=60)
         assert told.status_code == 503, "it has failed to open them"
         own = {"pid": os.getpid(), "host": socket.gethostname(), "settings": fingerprint(settings)}
@@ -207,10 +204,7 @@ def test_a_server_without_models_is_of_no_use(tmp_path: Path) -> None:
 
 
 def test_a_chat_whose_server_ends_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def begun(*_: Any) -> tuple[None, int]:
-        return None, 0
-
-    monkeypatch.setattr(RemoteRuns, "begun", begun)
+    monkeypatch.setattr(RemoteRuns, "begun", AsyncMock(return_value=(None, 0)))
     gone = Note(address="http://127.0.0.1:9", pid=0, host="", token="", settings="")
     console = Console(file=(told := io.StringIO()), width=200)
     own = Chat(RemoteRuns(gone, "vtg"), Thread("t"), console, console)
