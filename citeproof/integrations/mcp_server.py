@@ -25,8 +25,7 @@ from pydantic import BaseModel, Field
 
 from citeproof.graphs.registry import METHODS
 from citeproof.integrations.agent_tools import say_answer, say_passages, say_report
-from citeproof.integrations.documents import Extract
-from citeproof.integrations.mcp_calls import Calls, Found
+from citeproof.integrations.mcp_calls import Calls, Extract, Found
 from citeproof.runtime.events import AnswerReady, ClaimAccepted, ClaimVerified
 from citeproof.runtime.moments import Moment, NodeStarted
 from citeproof.tools.toolbox import Toolbox

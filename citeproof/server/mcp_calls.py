@@ -12,8 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from citeproof.errors import InputError
-from citeproof.integrations.documents import Extract
-from citeproof.integrations.mcp_calls import Calls
+from citeproof.integrations.mcp_calls import Calls, Extract
 from citeproof.runtime.moments import Moment
 from citeproof.server.ask_routes import LONGEST_TEXT
 from citeproof.server.asking import Asking, Message
