@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,66 +25,38 @@ app = typer.Typer(no_args_is_help=True)
 File = Annotated[Path, typer.Argument(exists=True, dir_okay=False)]
 Files = Annotated[list[Path], typer.Argument(exists=True, dir_okay=False)]
 Out = Annotated[Path, typer.Option(help="File to write the rows to.")]
+LABELLED = {**{label: label for label in LABELS}, "not_entailment": "not_entailed"}
+"""A label as most sets write it → ours."""
+VERDICTS = {"SUPPORTS": "entailment", "REFUTES": "contradiction"}
 
 
 @app.command()
 def hans(file: File, out: Out) -> None:
     """HANS, in the format of its corpus_generator.py (McCoy et al. 2019; MIT)."""
     labels = {"entailment": "entailed", "non-entailment": "not_entailed"}
-    _save(
-        out,
-        (
-            Row(
-                _sentence(line["sentence1"]),
-                _sentence(line["sentence2"]),
-                labels[line["gold_label"]],
-                "hans",
-            )
-            for line in _table(file)
-        ),
-    )
+    columns = ("sentence1", "sentence2", "gold_label")
+    _save(out, pairs(read_table(file), columns, "hans", labels, _sentence))
 
 
 @app.command()
 def breaking_nli(file: File, out: Out) -> None:
     """Breaking NLI: one word of a sentence replaced (Glockner et al. 2018; CC BY-SA 4.0)."""
-    _save(
-        out,
-        (
-            Row(line["sentence1"], line["sentence2"], line["gold_label"], "breaking_nli")
-            for line in lines(file)
-        ),
-    )
+    _save(out, pairs(lines(file), ("sentence1", "sentence2", "gold_label"), "breaking_nli"))
 
 
 @app.command()
 def conjnli(file: File, out: Out) -> None:
     """ConjNLI's training pairs, edited sentences of Wikipedia (Saha et al. 2020; MIT)."""
-    _save(
-        out,
-        (
-            Row(line["Premise"], line["Hypothesis"], line["Label"], "conjnli_made")
-            for line in _table(file)
-            if line["Label"] in LABELS
-        ),
-    )
+    _save(out, pairs(read_table(file), ("Premise", "Hypothesis", "Label"), "conjnli_made"))
 
 
 @app.command()
 def esnli(folder: Annotated[Path, typer.Argument(exists=True, file_okay=False)], out: Out) -> None:
     """SNLI's development pairs, as e-SNLI keeps them (Camburu et al. 2018; MIT, CC BY-SA 4.0)."""
-    columns = [
-        (folder / f"{name}.dev").read_text(encoding="utf-8").splitlines()
-        for name in ("s1", "s2", "labels")
-    ]
-    _save(
-        out,
-        (
-            Row(join_tokens(premise), join_tokens(hypothesis), label, "snli_dev")
-            for premise, hypothesis, label in zip(*columns, strict=True)
-            if label in LABELS
-        ),
-    )
+    names = ("s1", "s2", "labels")
+    texts = [(folder / f"{name}.dev").read_text(encoding="utf-8").splitlines() for name in names]
+    table = (dict(zip(names, line, strict=True)) for line in zip(*texts, strict=True))
+    _save(out, pairs(table, names, "snli_dev", tidy=join_tokens))
 
 
 @app.command()
@@ -100,7 +72,6 @@ def fever(
 
     The title of the evidence's article is shown above it, as above a passage.
     """
-    labels = {"SUPPORTS": "entailment", "REFUTES": "contradiction"}
     kept = {
         letters(value)
         for line in (line for file in apart or () for line in lines(file))
@@ -115,7 +86,7 @@ def fever(
                 continue
             title = re.sub(r"-LRB-(.*?)-RRB-", r"(\1)", spans[0]["docid"]).replace("_", " ")
             text = " ".join(dict.fromkeys(join_tokens(span["text"]) for span in spans))
-            label = labels[line["classification"]]
+            label = VERDICTS[line["classification"]]
             if kept.isdisjoint((letters(line["query"]), letters(text))):
                 yield Row(f"Title: {title}\n{text}", line["query"], label, "fever_eraser")
 
@@ -125,28 +96,37 @@ def fever(
 @app.command(name="help")
 def monotonicity(files: Files, out: Out) -> None:
     """HELP: phrases widened, narrowed, joined (Yanaka et al. 2019; CC BY-SA 4.0)."""
-    _save(
-        out,
-        (
-            Row(
-                _sentence(join_tokens(line["ori_sentence"])),
-                _sentence(join_tokens(line["new_sentence"])),
-                line["gold_label"],
-                "help",
-            )
-            for file in files
-            for line in _table(file)
-        ),
-    )
+    table = (line for file in files for line in read_table(file))
+    columns = ("ori_sentence", "new_sentence", "gold_label")
+    _save(out, pairs(table, columns, "help", tidy=lambda text: _sentence(join_tokens(text))))
 
 
 def _save(out: Path, rows: Iterable[Row]) -> None:
     typer.echo(f"{write(out, rows)} rows")
 
 
-def _table(file: Path) -> Iterator[dict[str, str]]:
-    with file.open(encoding="utf-8-sig", newline="") as table:
-        yield from csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE)
+def read_table(
+    file: Path, *, tabs: bool = True, encoding: str = "utf-8-sig"
+) -> Iterator[dict[str, str]]:
+    """The lines of a table with tabs, which quotes nothing, or else with commas."""
+    form: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {}
+    # Not all bytes of negation-and-nli's files are characters.
+    with file.open(encoding=encoding, errors="replace", newline="") as table:
+        yield from csv.DictReader(table, **form)
+
+
+def pairs(
+    table: Iterable[Mapping[str, str]],
+    columns: Sequence[str],
+    source: str,
+    labels: Mapping[str, str] = LABELLED,
+    tidy: Callable[[str], str] = str,
+) -> Iterator[Row]:
+    """The pairs in three columns of a table; lines with another label are left out."""
+    for line in table:
+        premise, hypothesis, label = (line[name] for name in columns)
+        if label in labels:
+            yield Row(tidy(premise), tidy(hypothesis), labels[label], source)
 
 
 def letters(text: str) -> str:

@@ -12,11 +12,10 @@ python -m training.public_claims summedits summedits_*.json --out FILE
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -25,12 +24,11 @@ from typing import Annotated
 import typer
 
 from citeproof.models.merged import LABELS
-from training.public import File, Files, Out, join_tokens, letters
+from training.public import VERDICTS, File, Files, Out, join_tokens, letters, pairs, read_table
 from training.rows import Row, lines, read, write
 
 app = typer.Typer(no_args_is_help=True)
 Apart = Annotated[list[Path], typer.Option(help="Sets whose claims and evidence are left out.")]
-VERDICTS = {"SUPPORTS": "entailment", "REFUTES": "contradiction"}
 PRONOUN = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|These|In addition)\b")
 
 
@@ -90,10 +88,10 @@ def scone(files: Files, out: Out) -> None:
 
     def rows() -> Iterator[Row]:
         for file in files:
-            for line in _table(file, tabs=False):
+            for line in read_table(file, tabs=False):
                 edited = "_edited" if "sentence1_edited" in line else ""
                 columns = [f"{name}{edited}" for name in ("sentence1", "sentence2", "gold_label")]
-                yield from _pairs([line], columns, out.stem)
+                yield from pairs([line], columns, out.stem, tidy=_text)
 
     _save(out, rows())
 
@@ -101,8 +99,8 @@ def scone(files: Files, out: Out) -> None:
 @app.command()
 def negation_nli(files: Files, out: Out) -> None:
     """Pairs of SNLI and RTE with a negation added (Hossain et al. 2020; MIT)."""
-    table = (line for file in files for line in _table(file, encoding="cp1252"))
-    _save(out, _pairs(table, ("Text", "Hypothesis", "gold_label"), out.stem))
+    table = (line for file in files for line in read_table(file, encoding="cp1252"))
+    _save(out, pairs(table, ("Text", "Hypothesis", "gold_label"), out.stem, tidy=_text))
 
 
 @app.command()
@@ -111,8 +109,8 @@ def scifact(files: Files, out: Out) -> None:
 
     Wadden et al. 2020; the claims CC BY 4.0, the abstracts ODC-By 1.0.
     """
-    table = (line for file in files for line in _table(file))
-    _save(out, _pairs(table, ("sentence1", "sentence2", "entailment"), out.stem))
+    table = (line for file in files for line in read_table(file))
+    _save(out, pairs(table, ("sentence1", "sentence2", "entailment"), out.stem, tidy=_text))
 
 
 @app.command()
@@ -131,7 +129,7 @@ def infotabs(
 
     def rows() -> Iterator[Row]:
         for name in ("train", "dev"):
-            for line in _table(folder / "maindata" / f"infotabs_{name}.tsv"):
+            for line in read_table(folder / "maindata" / f"infotabs_{name}.tsv"):
                 claim, label = line["hypothesis"].strip(), labels[line["label"]]
                 yield Row(premise(line["table_id"]), claim, label, out.stem)
 
@@ -178,25 +176,6 @@ def _apart(rows: Iterable[Row], files: Iterable[Path]) -> Iterator[Row]:
         premise, claim = letters(row.premise), letters(row.hypothesis)
         if kept.isdisjoint((claim, premise)) and not any(text in premise for text in long):
             yield row
-
-
-def _pairs(
-    table: Iterable[Mapping[str, str]], columns: Sequence[str], source: str
-) -> Iterator[Row]:
-    """The pairs in three columns of a table; rows with another label are left out."""
-    labels = {label: label for label in LABELS} | {"not_entailment": "not_entailed"}
-    for line in table:
-        premise, hypothesis, label = (line[name] for name in columns)
-        if label in labels:
-            yield Row(_text(premise), _text(hypothesis), labels[label], source)
-
-
-def _table(file: Path, tabs: bool = True, encoding: str = "utf-8-sig") -> list[dict[str, str]]:
-    # Files with tabs quote nothing. Not all bytes of negation-and-nli's files are characters.
-    with file.open(encoding=encoding, errors="replace", newline="") as table:
-        if tabs:
-            return list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
-        return list(csv.DictReader(table))
 
 
 def _evidence(parts: Iterable[Sequence[str]]) -> str:
