@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -39,7 +38,7 @@ def on_ray(
         SettingsError: There is no such cluster, or it has no room for that many actors.
     """
     with Actors(lambda: nullcontext(open_graph()), settings) as actors:
-        yield _Spread(actors, answer, actors.submit(parameters_of).result())
+        yield Answerer(partial(_answer, actors, answer), actors.submit(parameters_of).result())
 
 
 def open_tools(settings: Settings, *, llm: bool = True) -> Toolbox:
@@ -60,25 +59,20 @@ class About(NamedTuple):
     """Cases in the part of the bank that the method reads; None if it reads none."""
 
 
-@dataclass
-class _Spread:
-    """An `Answerer` that uses actors."""
-
-    actors: Actors[Any]
-    ask: Callable[..., Awaitable[Answered]]
-    """Called with what the actor holds, the method, the example, and `trace`."""
-    parameters: dict[str, Any]
-    cases: int | None = None
-
-    async def answer(self, method: str, example: Example, *, trace: bool) -> Answered:
-        """Answer an example in the actor with the least work."""
-        waiting = self.actors.submit(self.ask, method, example, trace=trace)
-        try:
-            return await asyncio.wrap_future(waiting)
-        except ModelOutageError as error:  # the example killed its actors; the others go on
-            return Answered(
-                Result(id=example.id, question=example.question, error=Failure.of(error))
-            )
+async def _answer(
+    actors: Actors[Any],
+    ask: Callable[..., Awaitable[Answered]],
+    method: str,
+    example: Example,
+    *,
+    trace: bool,
+) -> Answered:
+    """Answer an example in the actor with the least work; `ask` gets what the actor holds first."""
+    waiting = actors.submit(ask, method, example, trace=trace)
+    try:
+        return await asyncio.wrap_future(waiting)
+    except ModelOutageError as error:  # the example killed its actors; the others go on
+        return Answered(Result(id=example.id, question=example.question, error=Failure.of(error)))
 
 
 def method_on_ray(
@@ -87,7 +81,8 @@ def method_on_ray(
     """Return a method that answers in actors opened with `open_tools`, and their facts."""
     known = parameters_of(find_method(method).sketch(**parameters))
     about = actors.submit(describe_tools, known, settings).result()
-    return _Spread(actors, partial(_by_method, dict(parameters)), known, about.cases), about
+    ask = partial(_answer, actors, partial(_by_method, dict(parameters)))
+    return Answerer(ask, known, about.cases), about
 
 
 def _by_method(

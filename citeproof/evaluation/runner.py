@@ -13,9 +13,10 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
@@ -68,17 +69,16 @@ class Answered(NamedTuple):
     """None if no trace was requested."""
 
 
-@runtime_checkable
-class Answerer(Protocol):
-    """Answers with a graph that runs elsewhere; `evaluation.on_ray` creates one."""
+@dataclass(frozen=True)
+class Answerer:
+    """A graph that runs elsewhere; `evaluation.on_ray` creates one."""
 
+    answer: Callable[..., Awaitable[Answered]]
+    """Called with the method, an example, and `trace`, like `answer` with a graph."""
     parameters: dict[str, Any]
     """All parameters of the method."""
-    cases: int | None
+    cases: int | None = None
     """Cases in the memory bank at the start; None if the method reads none."""
-
-    async def answer(self, method: str, example: Example, *, trace: bool) -> Answered:
-        """Answer an example; an error of the example becomes part of the result."""
 
 
 def describe(graph: Any, method: str, examples: Sequence[Example], **known: Any) -> Manifest:
