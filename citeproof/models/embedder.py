@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
@@ -55,12 +55,12 @@ class LocalEmbeddings(Embeddings):
         self._locate = locate
         self._offline = offline
         self._lock = threading.RLock()
-        self._models: dict[str, Any] = {}
-        """Models by what they embed, `query` or `passage`."""
+        self._models: dict[str | None, Any] = {}
+        """None → the model; a separate model for questions is under its name."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return one vector per text; a few thousand texts at once are fastest."""
-        return self._vectors(texts, "passage")
+        return self._vectors(texts, "encode_document", self._settings.passage_prefix)
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a question, with its prefix or the model's own prompt, if any."""
@@ -68,26 +68,20 @@ class LocalEmbeddings(Embeddings):
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
         """Return one vector per question, computed in batches."""
-        return self._vectors(texts, "query")
+        return self._vectors(texts, "encode_query", self._settings.query_prefix)
 
     def embed_raw(self, texts: list[str]) -> list[list[float]]:
         """Return one vector per text, without any prompt of the model."""
-        return self._vectors(texts, "raw")
+        return self._vectors(texts, "encode", None)
 
-    def _vectors(
-        self, texts: list[str], kind: Literal["query", "passage", "raw"]
-    ) -> list[list[float]]:
+    def _vectors(self, texts: list[str], method: str, prefix: str | None) -> list[list[float]]:
+        """Compute vectors with a method of sentence-transformers' models."""
         if not texts:
             return []
         with self._lock:
-            model = self._loaded(query=kind == "query")
+            model = self._loaded(query=method == "encode_query")
             import torch
 
-            method, prefix = {
-                "query": ("encode_query", self._settings.query_prefix),
-                "passage": ("encode_document", self._settings.passage_prefix),
-                "raw": ("encode", None),
-            }[kind]
             encode = getattr(model, method)
             device = str(model.device.type)
 
@@ -121,17 +115,16 @@ class LocalEmbeddings(Embeddings):
 
     def _loaded(self, *, query: bool) -> Any:
         apart = self._settings.query_model if query else None
-        kind = "query" if apart else "passage"
-        if kind not in self._models:
+        if apart not in self._models:
             source = str(expand(Path(apart))) if apart else self._locate()
             fix = (
                 "Set `embedding.model` to a sentence-transformers model (a folder or a name on the "
                 "hub), or leave it out to use the embedded one."
             )
             with ModelError.unless_loaded(f"The embedding model {source} cannot be loaded", fix):
-                self._models[kind] = _load(source, self._offline)
+                self._models[apart] = _load(source, self._offline)
             _log.info("The embedding model %s is loaded.", source)
-        return self._models[kind]
+        return self._models[apart]
 
 
 def load_embedder(

@@ -23,7 +23,7 @@ from citeproof.errors import CorruptModelError, FetchError
 from citeproof.models import hub, wheels
 from citeproof.models.manifest import EmbeddedModel, Hub, SourceFailed
 from citeproof.models.progress import Progress, silent, size_of, watch_folder
-from citeproof.models.stamps import check, flush
+from citeproof.models.stamps import check, put_in_place
 from citeproof.paths import expand
 from citeproof.settings import ModelSettings
 
@@ -144,9 +144,7 @@ def _get(model: EmbeddedModel, folder: Path, partial: Path, progress: Progress) 
             continue
         if check(ready, model.files) == "good":
             tell(model.size)
-            flush(ready)
-            shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
-            ready.replace(folder)
+            put_in_place(ready, folder)
             return
         shutil.rmtree(ready.parent)
         ready.mkdir(parents=True)

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from citeproof.models.fetch import fetch, fill_folder, model_folder
 from citeproof.models.manifest import MPNET
-from citeproof.models.stamps import check, flush, sha256, stamp
+from citeproof.models.stamps import check, put_in_place, sha256, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,9 +88,7 @@ class MergedModel:
                     merge(base, self.adapter, partial)
                     shutil.copyfile(self.adapter / "README.md", partial / "README.md")
                     stamp(partial)
-                    flush(partial)
-                    shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
-                    partial.replace(folder)
+                    put_in_place(partial, folder)
         return folder
 
 

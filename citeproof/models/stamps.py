@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -70,12 +71,14 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def flush(folder: Path) -> None:
-    """Flush the files to disk, so that a power cut after a rename loses nothing."""
-    for file in folder.rglob("*"):
+def put_in_place(made: Path, folder: Path) -> None:
+    """Rename a complete folder, which replaces a damaged one; a power cut loses nothing."""
+    for file in made.rglob("*"):
         if file.is_file():
             with file.open("rb+") as opened:
                 os.fsync(opened.fileno())
+    shutil.rmtree(folder, ignore_errors=True)
+    made.replace(folder)
 
 
 def _read(folder: Path) -> str:
