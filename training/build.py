@@ -22,7 +22,7 @@ import typer
 
 from training import answers, contrasts, make
 from training.claims import asserted
-from training.rows import Row, lines, read, write
+from training.rows import Row, lines, read, save
 
 UNSEEN = ("mnli_val_m", "fm2", "wice_oracle", "wice_partial", "begin", "snli_test1k")
 """NLI sets that the measured model is not trained on."""
@@ -42,29 +42,27 @@ def build(
     passages = lines(data / "passages.jsonl")
     pool = {p["id"]: make.Text(p["id"], p["title"], p["text"]) for p in passages}
     sources = {p["id"]: p["source"] for p in passages}
-    for name in ("made", "final", "held", "whole"):
-        (out / name).mkdir(parents=True, exist_ok=True)
     unseen = {name: asked_of(data, name, pool) for name in QUESTIONS}
     free = apart(pool, {item.gold.title for items in unseen.values() for item in items})
     texts = [text for key, text in free.items() if sources[key] in SEEN]
     squad = asked_of(data, "squad", free)
     for name, rows in _made(data, free, squad, texts).items():
-        _save(out, f"made/{name}", rows)
+        save(out, f"made/{name}", rows)
     # Twins, and questions with the sentences around their answers.
     rng = Random(23)
     mixed_texts, mixed = rng.sample(texts, len(texts)), rng.sample(squad, len(squad))
-    _save(out, "made/twins", make.twins(mixed_texts[:7000], "wikipedia", rng))
-    _save(out, "made/squad_near", make.questions(mixed, free, rng, cropped=1, others=0))
+    save(out, "made/twins", make.twins(mixed_texts[:7000], "wikipedia", rng))
+    save(out, "made/squad_near", make.questions(mixed, free, rng, cropped=1, others=0))
     rng = Random(31)
     mixed = rng.sample(squad, len(squad))
     # Twice, because the wrong answers and the sentences around them are drawn anew.
-    _save(out, "made/asserted", dict.fromkeys(asserted([*mixed, *mixed], free, rng)))
+    save(out, "made/asserted", dict.fromkeys(asserted([*mixed, *mixed], free, rng)))
     for name, asked in unseen.items():
         _split(out, f"asserted_{name}", list(asserted(asked, pool, rng, cropped=0)))
     rng = Random(11)
     for name, asked in unseen.items():
         rows = list(make.questions(asked, pool, rng, cropped=0, others=0))
-        _save(out, f"whole/questions_{name}", rows)
+        save(out, f"whole/questions_{name}", rows)
         _split(out, f"questions_{name}", rows)
     for name in UNSEEN:
         _split(out, name, list(read(data / "nli" / f"{name}.jsonl")))
@@ -83,18 +81,18 @@ def _read_closely(
     The articles of SQuAD 2.0 and passages of other questions that are left out go to `held/`.
     """
 
-    def save(name: str, rows: Iterable[Row]) -> None:
-        _save(out, name, dict.fromkeys(rows))
+    def put(name: str, rows: Iterable[Row]) -> None:
+        save(out, name, dict.fromkeys(rows))
 
     rng = Random(41)
     squad2 = lines(data / "squad2_dev.jsonl")
     left_out = left_out_of(squad2)
     for folder, kept in (("held", True), ("final", False)):
         some = [row for row in squad2 if (row["title"] in left_out) is kept]
-        save(f"{folder}/answers_squad2", answers.unanswerable(some, pool, rng))
+        put(f"{folder}/answers_squad2", answers.unanswerable(some, pool, rng))
     squad = [item for item in asked_of(data, "squad", free) if item.gold.title not in left_out]
     squad = rng.sample(squad, len(squad))
-    save("final/answers_squad", answers.answering(squad[:1500], pool, rng))
+    put("final/answers_squad", answers.answering(squad[:1500], pool, rng))
     clapnq = [
         make.Asked(row["question"], tuple(row["answers"]), pool[row["gold_passages"][0]], "clapnq")
         for row in lines(data / "clapnq_dev.jsonl")
@@ -104,19 +102,15 @@ def _read_closely(
     for name, items in sets.items():
         for folder, kept in (("held", False), ("final", True)):
             chosen = [item for item in items if is_ours(item.gold.text) is kept]
-            save(f"{folder}/answers_{name}", answers.answering(chosen, pool, rng))
+            put(f"{folder}/answers_{name}", answers.answering(chosen, pool, rng))
             if name != "clapnq":
-                save(f"{folder}/siblings_{name}", contrasts.siblings(chosen, pool, rng))
+                put(f"{folder}/siblings_{name}", contrasts.siblings(chosen, pool, rng))
     squad = rng.sample(squad, len(squad))
-    save("made/siblings", contrasts.siblings(squad[:2500], free, rng))
-    save("made/swapped_titles", contrasts.swapped_titles(squad, free, rng))
+    put("made/siblings", contrasts.siblings(squad[:2500], free, rng))
+    put("made/swapped_titles", contrasts.swapped_titles(squad, free, rng))
     texts = [text for text in free.values() if text.title not in left_out]
-    save("made/contrasts", contrasts.contrasts(texts, rng, 260))
-    save("made/contrasts_more", contrasts.contrasts(texts, Random(141), 1500))
-
-
-def _save(out: Path, name: str, rows: Iterable[Row]) -> None:
-    typer.echo(f"{name}: {write(out / f'{name}.jsonl', rows)}")
+    put("made/contrasts", contrasts.contrasts(texts, rng, 260))
+    put("made/contrasts_more", contrasts.contrasts(texts, Random(141), 1500))
 
 
 def apart(pool: Mapping[str, make.Text], titles: Collection[str]) -> dict[str, make.Text]:
@@ -168,8 +162,8 @@ def _split(out: Path, name: str, rows: Sequence[Row]) -> None:
             continue  # It might land on another side than the passage that it was made from.
         key = row.group if grouped else ""
         (ours if is_ours(key or _untitled(row.premise)) else rest).append(row)
-    _save(out, f"final/{name}", ours)
-    _save(out, f"held/{name}_rest", rest)
+    save(out, f"final/{name}", ours)
+    save(out, f"held/{name}_rest", rest)
 
 
 def is_ours(text: str) -> bool:

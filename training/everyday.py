@@ -30,7 +30,7 @@ from citeproof.tools.documents.passages import cut
 from citeproof.tools.retrieval import from_passages, retrieve_many
 from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.types import Passage
-from training.rows import Row, answer_row, lines, show, write
+from training.rows import Row, answer_row, lines, save, show
 from training.sections import clean, read_guides
 
 _FOUND = 20
@@ -119,15 +119,13 @@ def build(
     out: Annotated[Path, typer.Option(help="Folder to write one set for each source to.")],
 ) -> None:
     """Write the pairs of each source."""
-    out.mkdir(parents=True, exist_ok=True)
     embedder = open_embedder(Settings())
     for file in sorted(questions.glob("*.jsonl")):
         asked, passages = lines(file), read_folder(documents / file.stem)
         texts = [row["question"] for row in asked]
         found = asyncio.run(retrieve_many(from_passages(passages, embedder), texts, _FOUND))
         rows = pairs(asked, passages, found, Random(f"71 {file.stem}"))
-        count = write(out / f"everyday_{file.stem}.jsonl", dict.fromkeys(rows))
-        typer.echo(f"everyday_{file.stem}: {count}")
+        save(out, f"everyday_{file.stem}", dict.fromkeys(rows))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import typer
 from citeproof.tools.sentences import sentences
 from training.instructions import first_step, opposite
 from training.medquad import medical_pairs
-from training.rows import Row, answer_row, show, write
+from training.rows import Row, answer_row, save, show
 from training.search import search_in
 from training.sections import Section, sections, shorten
 
@@ -127,13 +127,11 @@ def build(
     out: Annotated[Path, typer.Option(help="Folder to write one set for each source to.")],
 ) -> None:
     """Write the pairs of each source."""
-    out.mkdir(parents=True, exist_ok=True)
     for folder in sorted(path for path in guides.iterdir() if path.is_dir()):
         rng = Random(f"51 {folder.name}")
         is_medical = folder.name == "medquad"
         rows = medical_pairs(folder, rng) if is_medical else pairs(list(sections(folder)), rng)
-        count = write(out / f"guides_{folder.name}.jsonl", dict.fromkeys(rows))
-        typer.echo(f"guides_{folder.name}: {count}")
+        save(out, f"guides_{folder.name}", dict.fromkeys(rows))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from citeproof.tools.retrieval.remote_embeddings import open_embedder
 from citeproof.types import Passage
 from training.build import QUESTIONS, is_ours, left_out_of
 from training.make import holds_any
-from training.rows import Row, answer_row, lines, show, write
+from training.rows import Row, answer_row, lines, save, show
 
 _FOUND = 10
 """Number of passages to find for a question."""
@@ -125,7 +125,6 @@ def build(
     out: Annotated[Path, typer.Option(help="Folder to write one set for each question set to.")],
 ) -> None:
     """Write the pairs of each question set."""
-    out.mkdir(parents=True, exist_ok=True)
     passages = [
         Passage(id=row["id"], title=row["title"], text=row["text"])
         for row in lines(data / "passages.jsonl")
@@ -138,8 +137,7 @@ def build(
     known = {row.hypothesis for row in rows if row.entailed}
     rows = [row for row in rows if row.hypothesis in known]
     for name in dict.fromkeys(one.source for one in asked):
-        count = write(out / f"mined_{name}.jsonl", (r for r in rows if r.source.startswith(name)))
-        typer.echo(f"mined_{name}: {count}")
+        save(out, f"mined_{name}", (row for row in rows if row.source.startswith(name)))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from citeproof.models.merged import LABELS
 from citeproof.tools.entailment import question_hypothesis
 
@@ -113,3 +115,10 @@ def write(path: Path, rows: Iterable[Row]) -> int:
     made = [json.dumps(asdict(row) | {"made": True}, ensure_ascii=False) + "\n" for row in rows]
     path.write_text("".join(made), encoding="utf-8")
     return len(made)
+
+
+def save(out: Path, name: str, rows: Iterable[Row]) -> None:
+    """Write generated rows to NAME.jsonl in a folder, and tell their number."""
+    file = out / f"{name}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    typer.echo(f"{name}: {write(file, rows)}")

@@ -26,7 +26,7 @@ from citeproof.tools.sentences import sentences
 from training.build import QUESTIONS, apart, asked_of, is_ours
 from training.claims import Declarer
 from training.make import Around, Asked, Text, crop
-from training.rows import Row, answer_row, lines, read, show, write
+from training.rows import Row, answer_row, lines, read, save, show
 from training.search import search_in
 from training.sections import shorten
 
@@ -165,20 +165,15 @@ def build(
     for folder, ours in (("final", True), ("held", False)):
         for name, found in typed.items():
             kept = [item for item in found if is_ours(item.text) is ours]
-            _save(out / folder / f"yes_no_{name}.jsonl", natural(kept, Random(61)))
+            save(out, f"{folder}/yes_no_{name}", dict.fromkeys(natural(kept, Random(61))))
         for name, items in asked.items():
             chosen = [item for item in items if is_ours(item.gold.text) is ours]
             near = free if name == "squad" else pool
-            _save(out / folder / f"yes_no_{name}.jsonl", made(chosen, near, Random(62)))
+            save(out, f"{folder}/yes_no_{name}", dict.fromkeys(made(chosen, near, Random(62))))
         for name in _NLI:
             rows = read(data / "nli" / f"{name}.jsonl")
             ones = [row for row in rows if is_ours(row.premise) is ours]
-            _save(out / folder / f"yes_no_{name}.jsonl", judged(ones))
-
-
-def _save(path: Path, rows: Iterator[Row]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    typer.echo(f"{path}: {write(path, dict.fromkeys(rows))}")
+            save(out, f"{folder}/yes_no_{name}", dict.fromkeys(judged(ones)))
 
 
 if __name__ == "__main__":

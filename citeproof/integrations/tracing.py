@@ -145,10 +145,12 @@ class OpenTelemetryTracer(BaseCallbackHandler):
         self._start(more, f"retrieval {more.get('name') or 'retriever'}", attributes)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
-        """End the span of a tool or a retriever."""
+        """End the span of a tool."""
         self._end(run_id)
 
-    on_retriever_end = on_tool_end
+    def on_retriever_end(self, documents: Any, *, run_id: UUID, **more: Any) -> None:
+        """End the span of a retriever."""
+        self._end(run_id)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         """End the span of whatever failed; a graph or node may only be waiting for a person."""

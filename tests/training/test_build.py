@@ -36,8 +36,6 @@ def test_what_belongs_together_is_on_one_side(
         for n in range(40)
         for premise, group in zip(premises, groups, strict=True)
     ]
-    for name in ("final", "held"):
-        (tmp_path / name).mkdir()
     build._split(tmp_path, "made", rows)
     names = ("final/made.jsonl", "held/made_rest.jsonl")
     ours, rest = ({row.hypothesis for row in read(tmp_path / name)} for name in names)
