@@ -39,13 +39,12 @@ from citeproof.evaluation.scoring import aggregate, score
 from citeproof.evaluation.statistics import format_estimate, name_metric
 from citeproof.evaluation.sweep import Plan
 from citeproof.graphs.registry import find_method
+from citeproof.integrations.turns import questions_at_once
 from citeproof.paths import expand
 from citeproof.settings import Settings
 from citeproof.text import count, plain, seconds
 from citeproof.tools.toolbox import Toolbox
 
-AT_ONCE = 8
-"""Examples answered at a time, except with the embedded model, which writes one at a time."""
 _SHOWN = 3
 """Scores shown beside the progress bar."""
 
@@ -183,7 +182,7 @@ class _Made:
     ) -> bool:
         """Make the run; return whether every example has an answer."""
         graph: Any
-        at_once = at_once or (1 if any(llm.embedded for llm in self.settings.llms) else AT_ONCE)
+        at_once = at_once or questions_at_once(self.settings)
         method, bank = self.plan.method, None
         if isinstance(tools, Actors):
             with console.status("opening models…"):
