@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from citeproof.models.cores import cores
+from citeproof.models.progress import size_of
 
 sys.path.append(str(Path(__file__).parents[1]))  # so that benchmarks can import `training`
 RESULTS = Path(__file__).parent / "results"
@@ -45,7 +46,7 @@ def timed(call: Callable[[T], object], values: Iterable[T]) -> list[float]:
 
 def megabytes(folder: Path) -> float:
     """The size of all files of a folder."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+    return size_of(folder) / 1e6
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str]:

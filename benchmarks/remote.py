@@ -16,7 +16,6 @@ import asyncio
 import contextlib
 import gc
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ import httpx
 from common import read_lines, table, write
 
 from citeproof import Settings
+from citeproof.models.vllm import free_port
 from citeproof.settings import EntailmentSettings
 from citeproof.tools.entailment import Entailment, Pair
 from citeproof.tools.entailment.opening import open_first
@@ -75,8 +75,7 @@ def scored(model: Entailment, pairs: Sequence[Pair]) -> list[float]:
 @contextlib.contextmanager
 def serving() -> Iterator[tuple[str, int]]:
     """Address and process id of a `citeproof serve` without a language model, once it is ready."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     with tempfile.TemporaryDirectory() as folder:
         nobody = ("--set", "llm.model=none-here", "--set", "llm.base_url=http://127.0.0.1:9/v1")
