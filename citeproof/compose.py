@@ -23,7 +23,7 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from citeproof.agents.case_recorder import CaseRecorder
-from citeproof.agents.claim_source import DraftReader
+from citeproof.agents.claim_generator import DraftReader
 from citeproof.errors import SettingsError
 from citeproof.graphs.llatrieval import LLatrievalParameters
 from citeproof.graphs.options import KeepingOptions, ProofOptions

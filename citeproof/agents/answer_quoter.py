@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from citeproof.agents.base import Node
-from citeproof.agents.quote_verifier import IDENTICAL
+from citeproof.agents.quoter import IDENTICAL
 from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import ClaimAccepted, ClaimDrafted, ClaimVerified, emit
 from citeproof.runtime.meter import note

@@ -1,4 +1,9 @@
-"""Writes a whole answer with its citations in one call (ALCE, section 3: VANILLA)."""
+"""Writes a whole answer with its citations in one call (ALCE, section 3: VANILLA).
+
+`GroundedAnswerer` writes it from verified statements (VeriCite, stage 3; FRONT, generation).
+`VerifierLM` answers the same question from the passages that the main LM cited (CaLM, section 4,
+step 3).
+"""
 
 from __future__ import annotations
 
@@ -9,11 +14,19 @@ from functools import partial
 
 from citeproof.agents.base import LLMNode
 from citeproof.errors import BudgetExceededError
-from citeproof.prompts import Prompt, context, fill
+from citeproof.prompts import Prompt, context, defuse, fill
 from citeproof.prompts.demonstrations import Demonstration, demonstrations
 from citeproof.runtime.gather import together
 from citeproof.runtime.meter import note
-from citeproof.state import ShortenedState, Update, memory_passages, read_passages
+from citeproof.state import (
+    CandidateState,
+    MemoryState,
+    ShortenedState,
+    Update,
+    memory_passages,
+    number_passages,
+    read_passages,
+)
 from citeproof.tools.citations.answer_text import (
     AnyForm,
     citing_instruction,
@@ -23,13 +36,13 @@ from citeproof.tools.citations.answer_text import (
 )
 from citeproof.tools.citations.cited_json import answer_json
 from citeproof.tools.citations.marked_text import read_marked
-from citeproof.tools.citations.marks import strip_marks
+from citeproof.tools.citations.marks import marks, strip_marks
 from citeproof.tools.llm.model import LLM
 from citeproof.tools.llm.replies import END, is_end
 from citeproof.tools.questions.names import citing_claims, is_said
 from citeproof.types import Claim, Passage
 
-__all__ = ["LABEL", "Answerer"]
+__all__ = ["LABEL", "Answerer", "GroundedAnswerer", "VerifierLM"]
 
 ABSTAIN = f" If the passages do not answer the question, write only {END}."
 ABSTAIN_JSON = " If the passages do not answer the question, write an empty list."
@@ -190,3 +203,77 @@ class Answerer(LLMNode):
         if self.reasoning:
             answer = f"{example.reasoning}\nAnswer: {answer}"
         return f"{context(example.question, example.passages)}\n\n{answer}"
+
+
+class GroundedState(MemoryState):
+    """The keys that the answerer reads."""
+
+    kept: list[Claim]
+    """The statements, each with the passages that prove it."""
+
+
+@dataclass(frozen=True)
+class GroundedAnswerer(LLMNode):
+    """Puts the kept statements together; it sees and cites only the passages that they cite."""
+
+    answer_tokens: int = 300
+    """Maximum length of the answer, in tokens."""
+
+    async def __call__(self, state: GroundedState) -> Update:
+        """Set `claims`, unchecked; if no statement was kept, they are empty, and no call is made.
+
+        If no answer can be read, the kept statements become the claims.
+        """
+        kept = state["kept"]
+        passages = number_passages(state, (c.passage_id for claim in kept for c in claim.citations))
+        if not passages:
+            return {"claims": []}
+        prompt = self._prompt(state["question"], kept, passages)
+        reply = await self.llm.text(prompt, max_tokens=self.answer_tokens, on_delta=piece_teller())
+        claims = [] if is_end(reply) else read_claims(LABEL.sub("", reply), passages, "prose")
+        if not claims:
+            note("grounded_answerer: no answer could be read; the statements replace it")
+        return {"claims": claims or kept}
+
+    def _prompt(self, question: str, kept: list[Claim], passages: Mapping[int, Passage]) -> Prompt:
+        words, schema = citing_instruction(self.llm, passages)
+        statements = "\n".join(f"- {defuse(marks(claim))}" for claim in kept)
+        task = fill(self.template(), question=question, statements=statements, citing=words)
+        return self.compose_prompt(question, passages, task, schema)
+
+
+@dataclass(frozen=True)
+class VerifierLM(LLMNode):
+    """The verifier LM, preferably smaller than the main LM; it gets the same kind of prompt."""
+
+    main_llm: LLM
+    answer_tokens: int = 300
+    form: AnyForm = "prose"
+    shots: int = 0
+    """Number of examples to show, as for the main LM."""
+    cited_only: bool = True
+    """False lets it read all passages that the main LM read (ablation, Table 6)."""
+    small_verifier: bool = True
+    """False asks the main LM instead (ablation, Table 5)."""
+
+    @property
+    def prompt_name(self) -> str:
+        """The answerer's prompt of its form."""
+        return "answerer" if self.form == "prose" else f"{self.form}_answerer"
+
+    async def __call__(self, state: CandidateState) -> Update:
+        """Set the verifier LM's answer; without citations, it is empty, and no call is made."""
+        cited = {citation.passage_id for claim in state["claims"] for citation in claim.citations}
+        read = cited if self.cited_only else {p.id for p in memory_passages(state).values()}
+        answerer = Answerer(
+            self.llm if self.small_verifier else self.main_llm,
+            answer_tokens=self.answer_tokens,
+            form=self.form,
+            shots=self.shots,
+            prompts=self.prompts,
+        )
+        question, passages = state["question"], state["passages"]
+        answer = await answerer(
+            {"question": question, "passages": passages, "long_term": list(read)}
+        )
+        return {"verifier_claims": answer["claims"]}

@@ -1,4 +1,11 @@
-"""First tier: checks whether the cited passages entail the claim (VTG, section 2.3)."""
+"""Proves the current claim, and trims its citations (VTG, section 2.3).
+
+`GenerationVerifier`, the first tier, checks whether the cited passages entail the claim,
+`MemoryVerifier`, the second, whether the memory does. If it does, the claim was correct and its
+citation wrong; if not, the claim may be made up. Unlike in the paper, the memory is by default not
+a single premise: at most three of its passages must prove the claim. `Simplifier` leaves out
+citations that are not needed.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +14,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citeproof.agents.base import Node
-from citeproof.errors import VerifierOutageError
-from citeproof.runtime.events import ClaimVerified, emit
-from citeproof.state import Draft, DraftState, Update, number_passages, text_so_far
+from citeproof.errors import BudgetExceededError, VerifierOutageError
+from citeproof.runtime.events import ClaimRejected, ClaimVerified, emit
+from citeproof.runtime.meter import note
+from citeproof.state import Draft, DraftState, Update, memory_passages, number_passages, text_so_far
 from citeproof.tools.entailment import (
     Entailment,
     Premise,
     Support,
     find_support,
+    trimmed_support,
     unchecked,
     whole_support,
 )
 from citeproof.types import Passage
 
-__all__ = ["GenerationVerifier"]
+__all__ = ["GenerationVerifier", "MemoryVerifier", "Simplifier"]
 
 
 @dataclass(frozen=True)
@@ -69,3 +78,75 @@ class GenerationVerifier(Node):
             verdict, against = support.verdict(tier, trials), support.opposing
         emit(ClaimVerified(text=draft.text, verdict=verdict))
         return draft.model_copy(update={"verdict": verdict, "against": against}), support
+
+
+@dataclass(frozen=True)
+class MemoryVerifier(GenerationVerifier):
+    """Checks the current claim against D_L ∪ D_S."""
+
+    max_trials: int = 0
+    """T: a claim that has already failed more often is accepted unverified instead of rejected."""
+
+    async def __call__(self, state: DraftState) -> Update:
+        """Give the draft a verdict: a supported draft cites its proof, a failed one is rejected.
+
+        A failed draft cites the passage that comes nearest to a proof, for readers to look at. If
+        the passages were only read together, it keeps its citations. An empty memory supports
+        nothing, like a draft without citations. If the entailment model's server does not answer,
+        the draft stays unchecked.
+        """
+        draft = state["draft"]
+        if draft is None:
+            return {}
+        checked, support = await self.verify(state, draft, memory_passages(state), "memory")
+        if support is None:
+            return {"draft": checked}
+        has_nearest = self.premise == "fewest" and len(support.passages) == 1
+        if support.holds or has_nearest:
+            cited = tuple(passage.id for passage in support.passages.values())
+            checked = checked.model_copy(update={"cited": cited})
+        if support.holds:
+            return {"draft": checked}
+        if len(state["rejected"]) <= self.max_trials:
+            reason = "neither its citations nor the memory entail it"
+            emit(ClaimRejected(text=draft.text, reason=reason))
+        return {"draft": checked, "rejected": [*state["rejected"], draft.text]}
+
+
+@dataclass(frozen=True)
+class Simplifier(Node):
+    """Drops every citation that the others do not need to entail the claim."""
+
+    entailment: Entailment
+    premise: Premise = "fewest"
+
+    async def __call__(self, state: DraftState) -> Update:
+        """Reduce the draft's citations to a set from which none can be left out.
+
+        The verdict takes the score of the remaining passages. If a judge would exceed the budget,
+        or a server does not answer, the citations stay, since the claim is already proved.
+        """
+        draft = state["draft"]
+        if draft is None or len(draft.cited) < 2:
+            return {}
+        cited = number_passages(state, draft.cited)
+        try:
+            # The verifiers have scored the same sets, so a cache answers.
+            support = await self._support(state, cited, draft)
+        except (BudgetExceededError, VerifierOutageError) as error:
+            note(f"citations were not trimmed: {error}")
+            return {}
+        if not support.holds:
+            return {}
+        verdict = draft.verdict
+        if verdict is not None:
+            verdict = verdict.model_copy(update={"score": support.score})
+        ids = tuple(passage.id for passage in support.passages.values())
+        return {"draft": draft.model_copy(update={"cited": ids, "verdict": verdict})}
+
+    async def _support(self, state: DraftState, cited: dict[int, Passage], draft: Draft) -> Support:
+        asked = self.entailment, state["question"], cited, draft.text
+        if self.premise == "fewest":
+            return await find_support(*asked, before=text_so_far(state))
+        score = draft.verdict.score if draft.verdict else None
+        return await trimmed_support(*asked, score or 0.0)

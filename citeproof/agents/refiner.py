@@ -1,7 +1,8 @@
-"""Carries out the planned actions on the answer: A* (R²-MGA, Planning & Action).
+"""Refines the answer based on the feedback (R²-MGA, Planning & Action).
 
-`Refiner` rewrites the answer. In the composed flow, `DraftRefiner` turns the result into a draft,
-which is proved too, and `RefinementSelector` keeps the better answer.
+`Planner` plans the actions, T; `Refiner` carries them out on the answer, A*. In the composed
+flow, `DraftRefiner` turns the result into a draft, which is proved too, and `RefinementSelector`
+keeps the better answer.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from typing import Literal
 
 from citeproof.agents.base import LLMNode, Node
 from citeproof.agents.claim_acceptor import APPROVED
-from citeproof.prompts import fill
+from citeproof.prompts import Prompt, fill
 from citeproof.runtime.meter import note
 from citeproof.state import (
     RefiningState,
     ReflectionState,
     Update,
     count_proved,
+    last_round,
     memory_passages,
     proved_share,
     read_passages,
@@ -27,13 +29,14 @@ from citeproof.state import (
 from citeproof.tools.citations.answer_text import (
     AnyForm,
     citing_instruction,
+    introduce,
     read_claims,
     written_out,
 )
 from citeproof.tools.citations.cited_json import is_answer_json
 from citeproof.types import Claim
 
-__all__ = ["DraftRefiner", "Execution", "RefinementSelector", "Refiner"]
+__all__ = ["DraftRefiner", "Execution", "Planner", "RefinementSelector", "Refiner"]
 
 Execution = Literal["one-time", "step-by-step"]
 """All actions in one call, or one call per action (the paper's two paradigms)."""
@@ -169,3 +172,58 @@ class RefinementSelector(Node):
             return {}
         note("the refined answer was not proved as well; the previous one stands")
         return {"claims": first, "dropped": dropped}
+
+
+MOST_ACTIONS = 5
+"""Maximum number of actions; further ones are left out."""
+EXAMPLE = "An example of such a list, for another answer from other passages:"
+PLAN_AGAIN = "Your last reply held no list. Write a numbered list of actions only."
+PLAN_TOKENS = 256
+"""Maximum length of the list, in tokens."""
+
+_ITEM = re.compile(r"^[^\S\n]*(?:\d{1,2}[.):]|[-*•])\s+(\S.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Planner(LLMNode):
+    """Turns the feedback of the last round into a list of actions."""
+
+    form: AnyForm = "prose"
+
+    async def __call__(self, state: ReflectionState) -> Update:
+        """Add the actions to the last round.
+
+        If a reply holds no list, the model is asked once more. If that fails too, or if the answer
+        was not assessed, there are no actions, and the answer stays unchanged.
+        """
+        if not state["rounds"]:
+            return {}
+        actions = await self.ask_again(self._prompt(state), read_actions, PLAN_AGAIN, PLAN_TOKENS)
+        if actions is None:
+            note("planner: no actions could be read; the answer stands")
+            return {}
+        *earlier, last = state["rounds"]
+        return {"rounds": [*earlier, last.model_copy(update={"actions": actions})]}
+
+    def _prompt(self, state: ReflectionState) -> Prompt:
+        passages = read_passages(state)
+        last = last_round(state["rounds"])
+        task = fill(
+            self.template("planner"),
+            demonstration=introduce(state.get("demonstration", ""), EXAMPLE),
+            question=state["question"],
+            answer=last.answer,
+            feedback=last.feedback,
+            most=MOST_ACTIONS,
+            item="sentence" if self.form == "prose" else "name",
+            numbers=", ".join(map(str, passages)),
+        )
+        return self.compose_prompt(state["question"], passages, task)
+
+
+def read_actions(reply: str) -> tuple[str, ...]:
+    """The first `MOST_ACTIONS` distinct items of a numbered or bulleted list, in order."""
+    items = (" ".join(item.split()).strip("*_ ") for item in _ITEM.findall(reply))
+    return tuple(dict.fromkeys(item for item in items if any(map(str.isalnum, item))))[
+        :MOST_ACTIONS
+    ]

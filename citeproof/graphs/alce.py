@@ -14,7 +14,7 @@ from pydantic import Field
 
 from citeproof.agents.answer_selector import AnswerReranker, AnswerSelector
 from citeproof.agents.answerer import Answerer
-from citeproof.agents.citation_attacher import CitationAttacher
+from citeproof.agents.citation_generator import CitationAttacher
 from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import (
     BaselineOptions,

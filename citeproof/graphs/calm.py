@@ -14,11 +14,10 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
 from citeproof.agents.agreement_checker import AgreementChecker
-from citeproof.agents.answerer import Answerer
+from citeproof.agents.answerer import Answerer, VerifierLM
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.corrector import Corrector, InputPreparer
 from citeproof.agents.retriever import Retriever
-from citeproof.agents.verifier_lm import VerifierLM
 from citeproof.graphs.options import CaLMOptions
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
 from citeproof.parameters import Parameters

@@ -17,12 +17,10 @@ from pydantic import Field
 
 from citeproof.agents.assessor import Assess, Assessor, ClaimsAssessor
 from citeproof.agents.case_recorder import CaseRecorder
-from citeproof.agents.claim_source import ClaimSource
+from citeproof.agents.claim_generator import ClaimSource
 from citeproof.agents.demonstrator import Demonstrator
-from citeproof.agents.planner import Planner
-from citeproof.agents.refiner import DraftRefiner, RefinementSelector
-from citeproof.agents.retrieval_stage import RetrievalStage
-from citeproof.agents.retriever import Retriever
+from citeproof.agents.refiner import DraftRefiner, Planner, RefinementSelector
+from citeproof.agents.retriever import RetrievalStage, Retriever
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.options import ComposedOptions
 from citeproof.graphs.proof import ENTRANCES, add_proof, enter_proof

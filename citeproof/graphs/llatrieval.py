@@ -16,8 +16,7 @@ from pydantic import Field
 from citeproof.agents.answerer import Answerer
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.document_selector import DocumentSelector
-from citeproof.agents.missing_info import MissingInfo
-from citeproof.agents.retrieval_verifier import RetrievalRecorder, RetrievalVerifier
+from citeproof.agents.retrieval_verifier import MissingInfo, RetrievalRecorder, RetrievalVerifier
 from citeproof.agents.retriever import CandidateRetriever
 from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import LLatrievalOptions

@@ -15,14 +15,11 @@ from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import Field
 
-from citeproof.agents.claim_acceptor import ClaimAcceptor
-from citeproof.agents.claim_source import ClaimSource
+from citeproof.agents.claim_acceptor import ClaimAcceptor, Reviewer
+from citeproof.agents.claim_generator import ClaimSource
 from citeproof.agents.evidence_finder import EvidenceFinder
-from citeproof.agents.generation_verifier import GenerationVerifier
-from citeproof.agents.memory_verifier import MemoryVerifier
+from citeproof.agents.generation_verifier import GenerationVerifier, MemoryVerifier, Simplifier
 from citeproof.agents.quoter import Quoter
-from citeproof.agents.reviewer import Reviewer
-from citeproof.agents.simplifier import Simplifier
 from citeproof.graphs.options import ProofOptions
 from citeproof.graphs.wiring import MethodBuilder
 from citeproof.parameters import Parameters

@@ -10,9 +10,8 @@ from typing import Unpack
 
 from pydantic import Field
 
-from citeproof.agents.answerer import Answerer
-from citeproof.agents.grounded_answerer import GroundedAnswerer
-from citeproof.agents.quote_verifier import QuoteVerifier
+from citeproof.agents.answerer import Answerer, GroundedAnswerer
+from citeproof.agents.quoter import QuoteVerifier
 from citeproof.graphs.options import QuoteFirstOptions
 from citeproof.graphs.reading import (
     Graph,

@@ -10,7 +10,7 @@ from typing import Unpack
 
 from pydantic import Field
 
-from citeproof.agents.quote_verifier import QuoteVerifier
+from citeproof.agents.quoter import QuoteVerifier
 from citeproof.agents.sentence_selector import SentenceSelector
 from citeproof.graphs.options import VerbatimOptions
 from citeproof.graphs.reading import Graph, ReadingParameters, Step, build_steps, reading_steps

@@ -11,9 +11,8 @@ from typing import Literal, Unpack
 
 from pydantic import Field
 
-from citeproof.agents.answerer import Answerer
+from citeproof.agents.answerer import Answerer, GroundedAnswerer
 from citeproof.agents.claims_verifier import EvidenceSelector
-from citeproof.agents.grounded_answerer import GroundedAnswerer
 from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import VeriCiteOptions
 from citeproof.graphs.reading import (

@@ -18,16 +18,14 @@ from typing_extensions import TypedDict
 
 from citeproof import LLM, Toolbox, agents, build_llatrieval
 from citeproof.agents.answer_composer import AnswerComposer
-from citeproof.agents.answerer import Answerer
+from citeproof.agents.answerer import Answerer, VerifierLM
 from citeproof.agents.base import LLMNode, Node, SearchNode
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.corrector import Corrector
-from citeproof.agents.missing_info import MissingInfo
 from citeproof.agents.refiner import DraftRefiner, Refiner
-from citeproof.agents.retrieval_verifier import RetrievalVerifier
+from citeproof.agents.retrieval_verifier import MissingInfo, RetrievalVerifier
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.summarizer import Summarizer
-from citeproof.agents.verifier_lm import VerifierLM
 from citeproof.errors import (
     BudgetExceededError,
     InputError,

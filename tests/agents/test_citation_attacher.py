@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citeproof.agents.citation_attacher import CitationAttacher
+from citeproof.agents.citation_generator import CitationAttacher
 from citeproof.testing import ListRetriever
 from tests.agents.states import BUILT, LIT, A, B, C, claim
 

@@ -8,7 +8,7 @@ import pytest
 from typing_extensions import TypedDict
 
 from citeproof import Answer, QuotedPassage, Usage
-from citeproof.agents.claim_source import ClaimSource, DraftReader
+from citeproof.agents.claim_generator import ClaimSource, DraftReader
 from citeproof.errors import InputError
 from citeproof.state import Draft, GivenState, ProvedState, total_usage
 from tests.agents.one_node import graph_of, noted

@@ -10,9 +10,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from citeproof import Citation, Claim, Passage, Verdict
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_acceptor import ClaimAcceptor
-from citeproof.agents.generation_verifier import GenerationVerifier
-from citeproof.agents.memory_verifier import MemoryVerifier
-from citeproof.agents.simplifier import Simplifier
+from citeproof.agents.generation_verifier import GenerationVerifier, MemoryVerifier, Simplifier
 from citeproof.state import Draft
 from citeproof.testing import TableEntailment
 from citeproof.tools.entailment import Score

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from citeproof.agents.missing_info import MissingInfo
+from citeproof.agents.retrieval_verifier import MissingInfo
 from citeproof.testing import ScriptedChatModel
 from tests.agents.one_node import asking, noted
 from tests.agents.states import search_state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citeproof.agents.planner import AGAIN, MOST, Planner, read_actions
+from citeproof.agents.refiner import MOST_ACTIONS, PLAN_AGAIN, Planner, read_actions
 from tests.agents.one_node import asking, noted
 from tests.agents.states import FAULTY, reflecting
 
@@ -30,7 +30,7 @@ async def test_the_last_round_gets_the_actions() -> None:
         ("", ()),
         (
             "\n".join(f"{n}. Do {n}." for n in range(1, 10)),
-            tuple(f"Do {n}." for n in range(1, MOST + 1)),
+            tuple(f"Do {n}." for n in range(1, MOST_ACTIONS + 1)),
         ),
     ],
 )
@@ -42,4 +42,4 @@ async def test_a_reply_without_a_list_is_asked_for_once_more() -> None:
     node, model = asking(Planner, "Nothing.", "1. Cite [1].")
     update, notes = await noted(node(reflecting(rounds=[FAULTY])))
     assert (update["rounds"][0].actions, notes) == (("Cite [1].",), [])
-    assert model.calls[1].prompt == f"{model.calls[0].prompt}\n\n{AGAIN}"
+    assert model.calls[1].prompt == f"{model.calls[0].prompt}\n\n{PLAN_AGAIN}"

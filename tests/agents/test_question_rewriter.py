@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from citeproof.agents.question_rewriter import QuestionRewriter
+from citeproof.agents.question_reader import QuestionRewriter
 from tests.agents.one_node import asking, noted
 
 ASKED = "And who succeeded her?"

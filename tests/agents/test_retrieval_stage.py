@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from citeproof.agents.retrieval_stage import RetrievalStage
+from citeproof.agents.retriever import RetrievalStage
 from citeproof.errors import InputError
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.runtime.events import AnswerReady, PassagesRetrieved

@@ -9,7 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from citeproof import Citation, Claim, Verdict
-from citeproof.agents.reviewer import LONGEST, Reviewer
+from citeproof.agents.claim_acceptor import LONGEST, Reviewer
 from citeproof.errors import SettingsError
 from citeproof.runtime.events import ClaimDrafted, ClaimReviewed, Event, ReviewRequested
 from citeproof.state import Draft, VTGState

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citeproof import LLM
-from citeproof.agents.verifier_lm import VerifierLM
+from citeproof.agents.answerer import VerifierLM
 from citeproof.testing import ScriptedChatModel
 from tests.agents.one_node import asking
 from tests.agents.states import BUILT, LIT, candidate, claim
