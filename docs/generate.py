@@ -224,15 +224,16 @@ def _options() -> str:
     named = {own: own.__name__.replace("Parameters", "Options") for own in classes}
     parts = []
     for own in classes:
-        base = "BuildOptions" if own is Parameters else named[own.__mro__[1]]
-        above = {} if own is Parameters else get_type_hints(own.__mro__[1])
+        bases = () if own is Parameters else own.__bases__
+        above = {name for base in bases for name in get_type_hints(base)}
+        listed = ", ".join(named[base] for base in bases) or "BuildOptions"
         fields = [
             f"    {name}: {_annotation(hint)}"
             for name, hint in get_type_hints(own).items()
             if name in own.model_fields and name not in above
         ]
         about = f'    """Fields of `{own.__name__}`."""'
-        parts.append("\n".join([f"class {named[own]}({base}, total=False):", about, "", *fields]))
+        parts.append("\n".join([f"class {named[own]}({listed}, total=False):", about, "", *fields]))
     return "\n\n\n".join([_OPTIONS_HEAD.rstrip(), *map(str.rstrip, parts)]) + "\n"
 
 

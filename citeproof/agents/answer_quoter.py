@@ -176,7 +176,10 @@ class AnswerQuoter(Node):
             for number, passage in passages
             for quote in quotes_in(passage)
             if quote.is_statement
-            and not any(_lacks_what_is_asked(quote.text, part) for part in parts)
+            and not any(
+                lacks_asked_kind(quote.text, part) or lacks_person(quote.text, part)
+                for part in parts
+            )
         ]
         if not found:
             return ()
@@ -198,10 +201,6 @@ class AnswerQuoter(Node):
             return ()
         within = [found for _, found in sure if found[1].is_in(best)]
         return [min(within, key=lambda one: len(one[1].text))]
-
-
-def _lacks_what_is_asked(text: str, part: str) -> bool:
-    return lacks_asked_kind(text, part) or lacks_person(text, part)
 
 
 def _are_steps(one: ItemList, question: str) -> bool:

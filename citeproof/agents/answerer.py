@@ -228,18 +228,16 @@ class GroundedAnswerer(LLMNode):
         passages = number_passages(state, (c.passage_id for claim in kept for c in claim.citations))
         if not passages:
             return {"claims": []}
-        prompt = self._prompt(state["question"], kept, passages)
+        words, schema = citing_instruction(self.llm, passages)
+        statements = "\n".join(f"- {defuse(marks(claim))}" for claim in kept)
+        question = state["question"]
+        task = fill(self.template(), question=question, statements=statements, citing=words)
+        prompt = self.compose_prompt(question, passages, task, schema)
         reply = await self.llm.text(prompt, max_tokens=self.answer_tokens, on_delta=piece_teller())
         claims = [] if is_end(reply) else read_claims(LABEL.sub("", reply), passages, "prose")
         if not claims:
             note("grounded_answerer: no answer could be read; the statements replace it")
         return {"claims": claims or kept}
-
-    def _prompt(self, question: str, kept: list[Claim], passages: Mapping[int, Passage]) -> Prompt:
-        words, schema = citing_instruction(self.llm, passages)
-        statements = "\n".join(f"- {defuse(marks(claim))}" for claim in kept)
-        task = fill(self.template(), question=question, statements=statements, citing=words)
-        return self.compose_prompt(question, passages, task, schema)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Literal
 
 from citeproof.agents.base import LLMNode, Node
 from citeproof.errors import VerifierOutageError
-from citeproof.prompts import Prompt, fill
+from citeproof.prompts import fill
 from citeproof.runtime.meter import note
 from citeproof.state import Reflection, ReflectionState, Update, memory_passages, read_passages
 from citeproof.tools.citations.answer_text import AnyForm, introduce, written_out
@@ -65,13 +65,6 @@ class Assessor(LLMNode):
         answer = written_out(state["claims"], self.form)
         number = len(state["rounds"]) + 1
         read = partial(read_assessment, number=number, answer=answer)
-        found = await self.ask_again(self._prompt(state, answer), read, AGAIN, TOKENS)
-        if found is None:
-            note("assessor: no assessment could be read; the answer stands, and no case is kept")
-        found = found or Reflection(number=number, answer=answer)
-        return {"rounds": [*state["rounds"], found]}
-
-    def _prompt(self, state: ReflectionState, answer: str) -> Prompt:
         passages = read_passages(state)
         task = fill(
             self.template(),
@@ -80,7 +73,12 @@ class Assessor(LLMNode):
             answer=answer,
             numbers=", ".join(map(str, passages)),
         )
-        return self.compose_prompt(state["question"], passages, task)
+        prompt = self.compose_prompt(state["question"], passages, task)
+        found = await self.ask_again(prompt, read, AGAIN, TOKENS)
+        if found is None:
+            note("assessor: no assessment could be read; the answer stands, and no case is kept")
+        found = found or Reflection(number=number, answer=answer)
+        return {"rounds": [*state["rounds"], found]}
 
 
 def read_assessment(reply: str, number: int, answer: str) -> Reflection | None:

@@ -16,7 +16,7 @@ from citeproof.state import NodeState, ShortenedState, Update
 from citeproof.tools.citations.answer_text import AnyForm, marked_claim
 from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.citations.marks import adds_nothing, cite
-from citeproof.tools.entailment import Entailment, Support, find_supports, unchecked
+from citeproof.tools.entailment import Entailment, find_supports, unchecked
 from citeproof.types import Claim, Passage
 
 __all__ = ["ClaimsVerifier", "EvidenceSelector"]
@@ -75,13 +75,12 @@ class ClaimsVerifier(Node):
         except VerifierOutageError as error:
             verdict = unchecked(error)
             return [claim.model_copy(update={"verdict": verdict}) for claim in claims]
-        return [_with_verdict(*one) for one in zip(claims, supports, strict=True)]
-
-
-def _with_verdict(claim: Claim, support: Support) -> Claim:
-    verdict = support.verdict("cited", claim.verdict.trials)
-    against = cite(support.against, claim.text)
-    return claim.model_copy(update={"verdict": verdict, "against": against})
+        judged = []
+        for claim, support in zip(claims, supports, strict=True):
+            verdict = support.verdict("cited", claim.verdict.trials)
+            against = cite(support.against, claim.text)
+            judged.append(claim.model_copy(update={"verdict": verdict, "against": against}))
+        return judged
 
 
 @dataclass(frozen=True)

@@ -129,24 +129,21 @@ class Simplifier(Node):
         draft = state["draft"]
         if draft is None or len(draft.cited) < 2:
             return {}
-        cited = number_passages(state, draft.cited)
+        verdict = draft.verdict
+        asked = (self.entailment, state["question"], number_passages(state, draft.cited))
         try:
             # The verifiers have scored the same sets, so a cache answers.
-            support = await self._support(state, cited, draft)
+            if self.premise == "fewest":
+                support = await find_support(*asked, draft.text, before=text_so_far(state))
+            else:
+                score = (verdict.score if verdict else None) or 0.0
+                support = await trimmed_support(*asked, draft.text, score)
         except (BudgetExceededError, VerifierOutageError) as error:
             note(f"citations were not trimmed: {error}")
             return {}
         if not support.holds:
             return {}
-        verdict = draft.verdict
         if verdict is not None:
             verdict = verdict.model_copy(update={"score": support.score})
         ids = tuple(passage.id for passage in support.passages.values())
         return {"draft": draft.model_copy(update={"cited": ids, "verdict": verdict})}
-
-    async def _support(self, state: DraftState, cited: dict[int, Passage], draft: Draft) -> Support:
-        asked = self.entailment, state["question"], cited, draft.text
-        if self.premise == "fewest":
-            return await find_support(*asked, before=text_so_far(state))
-        score = draft.verdict.score if draft.verdict else None
-        return await trimmed_support(*asked, score or 0.0)

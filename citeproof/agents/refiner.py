@@ -14,14 +14,13 @@ from typing import Literal
 
 from citeproof.agents.base import LLMNode, Node
 from citeproof.agents.claim_acceptor import APPROVED
-from citeproof.prompts import Prompt, fill
+from citeproof.prompts import fill
 from citeproof.runtime.meter import note
 from citeproof.state import (
     RefiningState,
     ReflectionState,
     Update,
     count_proved,
-    last_round,
     memory_passages,
     proved_share,
     read_passages,
@@ -198,16 +197,8 @@ class Planner(LLMNode):
         """
         if not state["rounds"]:
             return {}
-        actions = await self.ask_again(self._prompt(state), read_actions, PLAN_AGAIN, PLAN_TOKENS)
-        if actions is None:
-            note("planner: no actions could be read; the answer stands")
-            return {}
         *earlier, last = state["rounds"]
-        return {"rounds": [*earlier, last.model_copy(update={"actions": actions})]}
-
-    def _prompt(self, state: ReflectionState) -> Prompt:
         passages = read_passages(state)
-        last = last_round(state["rounds"])
         task = fill(
             self.template("planner"),
             demonstration=introduce(state.get("demonstration", ""), EXAMPLE),
@@ -218,7 +209,12 @@ class Planner(LLMNode):
             item="sentence" if self.form == "prose" else "name",
             numbers=", ".join(map(str, passages)),
         )
-        return self.compose_prompt(state["question"], passages, task)
+        prompt = self.compose_prompt(state["question"], passages, task)
+        actions = await self.ask_again(prompt, read_actions, PLAN_AGAIN, PLAN_TOKENS)
+        if actions is None:
+            note("planner: no actions could be read; the answer stands")
+            return {}
+        return {"rounds": [*earlier, last.model_copy(update={"actions": actions})]}
 
 
 def read_actions(reply: str) -> tuple[str, ...]:

@@ -23,7 +23,14 @@ from citeproof.graphs.options import (
     RerankOptions,
     SamplingOptions,
 )
-from citeproof.graphs.reading import Graph, Step, build_steps, check_step, reading_steps
+from citeproof.graphs.reading import (
+    Graph,
+    ReadingParameters,
+    Step,
+    build_steps,
+    check_step,
+    reading_steps,
+)
 from citeproof.parameters import Parameters
 from citeproof.state import BaselineState
 from citeproof.tools.citations.answer_text import AnyForm
@@ -63,14 +70,9 @@ class WritingParameters(Parameters):
     written; they stay in the answer whatever the verdict."""
 
 
-class BaselineParameters(WritingParameters):
+class BaselineParameters(WritingParameters, ReadingParameters):
     """The parameters of VANILLA, CoT and ORACLE."""
 
-    k: int = Field(default=5, ge=1, le=50)
-    """Number of passages to read."""
-    ranked: bool = False
-    """True takes the first k of the documents that come with a question, in their order, instead
-    of searching them."""
     reasoning: bool = False
     """True lets the model reason before it answers (ALCE-CoT); the default of CoT."""
 

@@ -115,11 +115,16 @@ class LLatrievalOptions(Options, total=False):
     tell_tried: bool
 
 
-class R2MGAOptions(Options, total=False):
-    """Fields of `R2MGAParameters`."""
+class ReadingOptions(Options, total=False):
+    """Fields of `ReadingParameters`."""
 
     k: int
     ranked: bool
+
+
+class R2MGAOptions(ReadingOptions, total=False):
+    """Fields of `R2MGAParameters`."""
+
     answer_tokens: int
     rounds: int
     execution: Literal["one-time", "step-by-step"]
@@ -138,13 +143,6 @@ class R2MGAOptions(Options, total=False):
     whole_snippets: bool
     always_plan: bool
     may_abstain: bool
-
-
-class ReadingOptions(Options, total=False):
-    """Fields of `ReadingParameters`."""
-
-    k: int
-    ranked: bool
 
 
 class VerbatimOptions(ReadingOptions, total=False):
@@ -194,11 +192,9 @@ class WritingOptions(Options, total=False):
     prove: bool
 
 
-class BaselineOptions(WritingOptions, total=False):
+class BaselineOptions(WritingOptions, ReadingOptions, total=False):
     """Fields of `BaselineParameters`."""
 
-    k: int
-    ranked: bool
     reasoning: bool
 
 

@@ -22,8 +22,8 @@ from citeproof.agents.refiner import Execution, Planner, Refiner
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import R2MGAOptions
+from citeproof.graphs.reading import ReadingParameters
 from citeproof.graphs.wiring import COMPOSER, MethodBuilder
-from citeproof.parameters import Parameters
 from citeproof.runtime.place import current_place
 from citeproof.state import QuestionInput, R2MGAResult, R2MGAState, last_round
 from citeproof.tools.citations.answer_text import AnyForm, written_out
@@ -34,13 +34,9 @@ __all__ = ["PAPER_PARAMETERS", "R2MGAParameters", "build_r2_mga"]
 Graph: TypeAlias = CompiledStateGraph[R2MGAState, Any, QuestionInput, R2MGAResult]
 
 
-class R2MGAParameters(Parameters):
+class R2MGAParameters(ReadingParameters):
     """The parameters of R²-MGA; the defaults are the paper's, except for the gate."""
 
-    k: int = Field(default=5, ge=1, le=50)
-    """Number of passages to answer from."""
-    ranked: bool = False
-    """True takes the first k of the documents that come with a question, in their order."""
     answer_tokens: int = Field(default=300, ge=16, le=4000)
     """Maximum length of the answer, first or refined, in tokens."""
     rounds: int = Field(default=1, ge=1, le=10)

@@ -32,7 +32,8 @@ class ReadingParameters(Parameters):
     k: int = Field(default=5, ge=1, le=50)
     """Number of passages to read."""
     ranked: bool = False
-    """True takes the first k of the documents that come with a question, in their order."""
+    """True takes the first k of the documents that come with a question, in their order, instead of
+    searching them."""
 
 
 class Step(NamedTuple):
