@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from citeproof import LLM
-from citeproof.agents.answerer import Answerer
+from citeproof.agents.answerer import Answerer, VerifierLM
 from citeproof.prompts.demonstrations import demonstrations
 from citeproof.runtime.events import ClaimDelta
 from citeproof.testing import ScriptedChatModel
 from citeproof.tools.citations.cited_json import answer_json
 from citeproof.tools.citations.marked_text import read_marked
 from tests.agents.one_node import SlowLLM, asking, noted, told
-from tests.agents.states import BUILT, A, B, claim, judged, numbered, state
+from tests.agents.states import BUILT, LIT, A, B, candidate, claim, judged, numbered, state
 
 SAID = "Ann Lee built the tower [1]. It was lit in 1871 [2][7]."
 JSON = {
@@ -291,3 +291,24 @@ async def test_a_name_has_the_worst_verdict_of_its_claims() -> None:
     node, _ = answerer("Ann Lee", form="short", from_claims=True)
     [name] = (await node(state(claims=claims)))["claims"]
     assert (name.text, name.verdict.status) == ("Ann Lee", "unsupported")
+
+
+# The verifier LM reads what the main LM cited, and nothing else
+
+
+def verifier(*replies: str, **knobs: Any) -> tuple[VerifierLM, ScriptedChatModel]:
+    return asking(VerifierLM, *replies, main_llm=LLM(ScriptedChatModel([])), **knobs)
+
+
+@pytest.mark.parametrize("claims", [[], [claim(BUILT), claim(LIT)]])
+async def test_nothing_cited_is_nothing_to_read_and_no_call(claims: list[Any]) -> None:
+    node, model = verifier()
+    assert await node(candidate(claims=claims)) == {"verifier_claims": []}
+    assert model.calls == []
+
+
+async def test_it_answers_in_the_form_and_length_of_the_main_lm() -> None:
+    node, model = verifier("Ann Lee [1], Bo Ray [1]", form="list", answer_tokens=44)
+    said = (await node(candidate(claims=[claim("Ann Lee", 1)])))["verifier_claims"]
+    assert [c.text for c in said] == ["Ann Lee", "Bo Ray"]
+    assert model.calls[0].arguments["max_tokens"] == 44

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from citeproof.agents.retrieval_verifier import RetrievalRecorder, RetrievalVerifier
+from citeproof.agents.retrieval_verifier import MissingInfo, RetrievalRecorder, RetrievalVerifier
 from citeproof.state import Retrieval, SearchRound, Swap
-from citeproof.testing import Choice
+from citeproof.testing import Choice, ScriptedChatModel
 from tests.agents.one_node import asking, noted
 from tests.agents.states import BY_NAME, search_state
+from tests.graphs.llatrieval_scripts import shown
 
 
 async def verdict(node: RetrievalVerifier) -> SearchRound:
@@ -124,3 +125,50 @@ async def test_a_budget_spent_after_the_search_leaves_it_verified() -> None:
     update = await recorded(rounds=[YES], stop=SPENT)
     assert (update["retrieval"].verified, update["retrieval"].reason) == (True, SUFFICE)
     assert update["doubt"] == ""
+
+
+# What the chosen passages lack
+
+
+def node(reply: str, **knobs: Any) -> tuple[MissingInfo, ScriptedChatModel]:
+    return asking(MissingInfo, reply, **knobs)
+
+
+@pytest.mark.parametrize(
+    ("reply", "query"),
+    [
+        ("Bo Ray kept it. He left in 1902.", "Bo Ray kept it. He left in 1902."),
+        ("Bo Ray kept it.\n\nHe left.", "Bo Ray kept it. He left."),
+        ("Passage: Bo Ray kept it [1].", "Bo Ray kept it."),
+        ('**Missing passage:** "Bo Ray kept it."', "Bo Ray kept it."),
+    ],
+)
+async def test_a_pseudo_passage(reply: str, query: str) -> None:
+    writer, model = node(reply)
+    assert await writer(search_state()) == {"query": query}
+    assert "as a short passage" in model.calls[0].prompt
+    assert shown(model.calls[0].prompt) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "reply", ["Who was Bo?", "\nWho was Bo?\nWho was Al?", 'Question: "Who was Bo?"']
+)
+async def test_a_question(reply: str) -> None:
+    writer, model = node(reply, query_style="question")
+    assert await writer(search_state()) == {"query": "Who was Bo?"}
+    assert "one new question" in model.calls[0].prompt
+
+
+async def test_before_the_first_search_it_is_a_hypothetical_answer_in_either_style() -> None:
+    writer, model = node("Bo Ray kept it.", query_style="question")
+    update = await writer(search_state(long_term=[], passages=[], rounds=[]))
+    assert update == {"query": "Bo Ray kept it."}
+    assert "as a short passage" in model.calls[0].prompt
+    assert "(none)" in model.calls[0].prompt
+
+
+@pytest.mark.parametrize("reply", ["", "  ", "Question:", "[1]", '""'])
+async def test_an_empty_reply_leaves_the_question(reply: str) -> None:
+    writer, _ = node(reply)
+    update, [note] = await noted(writer(search_state(query="x")))
+    assert (update, note.split(":")[0]) == ({"query": "Who?"}, "missing_info")
