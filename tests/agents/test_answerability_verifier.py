@@ -13,10 +13,21 @@ from citeproof.tools.llm.opening import no_llm
 from tests.agents.states import BROKE, KEPT, LIT, A, B, C, D, state
 
 
-def node(score: dict[str, float], found: list[Passage] | None = None) -> Any:
-    model = TableEntailment(lambda text, _: next((s for k, s in score.items() if k in text), 0.1))
+def node(score: Any, found: list[Passage] | None = None, llm: Any = None) -> Any:
+    """A verifier whose model scores by a function, or by the first of these words in a text."""
+
+    def scored(text: str, asked: str) -> float:
+        if callable(score):
+            return float(score(text, asked))
+        return next((own for word, own in score.items() if word in text), 0.1)
+
     retriever = None if found is None else ListRetriever(lambda _: found)
-    return AnswerabilityVerifier(no_llm(), retriever, model)
+    return AnswerabilityVerifier(llm or no_llm(), retriever, TableEntailment(scored))
+
+
+def judging(yes: float) -> ScriptedChatModel:
+    """A language model that thinks so of every passage."""
+    return ScriptedChatModel(lambda _: Choice(Yes=yes, No=1 - yes))
 
 
 async def test_a_memory_that_answers_stays() -> None:
@@ -76,8 +87,7 @@ async def test_each_part_of_a_question_needs_a_sure_answer() -> None:
 
     given = [Passage(id="a", text="Ann Lee built it."), Passage(id="b", text="It was in spring.")]
     asked = state(question="Who built it and when?", passages=given, long_term=["a", "b"])
-    verifier = AnswerabilityVerifier(no_llm(), answerability=TableEntailment(score))
-    assert (await verifier(asked))["long_term"] == ["a", "b"]
+    assert (await node(score)(asked))["long_term"] == ["a", "b"]
 
 
 async def test_sure_answers_that_are_not_in_the_memory_do_not_empty_it() -> None:
@@ -89,20 +99,15 @@ async def test_sure_answers_that_are_not_in_the_memory_do_not_empty_it() -> None
     others = [Passage(id=f"{n}", text=f"Ships, {n}.") for n in range(9)]
     who, when = Passage(id="who", text="By Ann Lee."), Passage(id="when", text="In spring.")
     given = state(question="Who built it and when?", passages=others[:1], long_term=["0"])
-    found = ListRetriever(lambda _: [*others, who, when])
-    verifier = AnswerabilityVerifier(no_llm(), found, TableEntailment(score))
-    assert (await verifier(given))["long_term"] == ["0"]
+    assert (await node(score, [*others, who, when])(given))["long_term"] == ["0"]
 
 
 async def test_two_passages_can_answer_together() -> None:
     def score(text: str, _: str) -> float:
         return 0.8 if "Tower" in text and "Light" in text else 0.3
 
-    sure = AnswerabilityVerifier(no_llm(), answerability=TableEntailment(score))
-    assert (await sure(state()))["answerable"] is True
-    doubtful = AnswerabilityVerifier(
-        no_llm(), answerability=TableEntailment(lambda *args: score(*args) - 0.1)
-    )
+    assert (await node(score)(state()))["answerable"] is True
+    doubtful = node(lambda *args: score(*args) - 0.1)
     assert (await doubtful(state()))["answerable"] is False
 
 
@@ -115,10 +120,7 @@ async def test_the_likeliest_passage_is_read_sentence_by_sentence(
     whole: float, sentence: float, answerable: bool
 ) -> None:
     page = Passage(id="p", title="Manual", text="It cools fast. It lasts 9 hours. It has wheels.")
-    model = TableEntailment(
-        lambda text, _: whole if page.text in text else sentence if "lasts" in text else 0.1
-    )
-    verifier = AnswerabilityVerifier(no_llm(), answerability=model)
+    verifier = node({page.text: whole, "lasts": sentence})
     update = await verifier(state(passages=[page], long_term=["p"]))
     assert update["answerable"] is answerable
 
@@ -139,11 +141,8 @@ async def test_each_part_of_a_question_brings_its_passage_into_the_memory() -> N
         answers = ("Tower" in text and "built" in asked) or ("Storm" in text and "broke" in asked)
         return 0.9 if answers else 0.1
 
-    verifier = AnswerabilityVerifier(
-        no_llm(), ListRetriever(lambda _: [B, C, A, D]), TableEntailment(score)
-    )
     question = "Who built it, and what broke the lamp?"
-    update = await verifier(state(question=question, long_term=["a", "b", "c"]))
+    update = await node(score, [B, C, A, D])(state(question=question, long_term=["a", "b", "c"]))
     assert set(update["long_term"]) == {"a", "b", "d"}
 
 
@@ -179,29 +178,24 @@ async def test_the_rest_of_a_list_is_kept_beside_the_memory() -> None:
 async def test_the_language_model_is_asked_where_it_is_in_doubt(
     score: float, yes: float, calls: int, answerable: bool, doubt: bool
 ) -> None:
-    judge = ScriptedChatModel(lambda _: Choice(Yes=yes, No=1 - yes))
-    verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: score))
-    update = await verifier(state())
+    judge = judging(yes)
+    update = await node({"": score}, llm=judge)(state())
     assert (update["answerable"], bool(update["doubt"])) == (answerable, doubt)
     assert len(judge.calls) == calls
 
 
 async def test_the_language_model_reads_the_passage_that_the_score_is_of() -> None:
     scores = {"Tower": 0.5, "Light": 0.4, "Storm": 0.45, "Keeper": 0.6}
-    judge = ScriptedChatModel(lambda _: Choice(Yes=0.7, No=0.3))
-    model = TableEntailment(lambda text, _: next(s for k, s in scores.items() if k in text))
-    verifier = AnswerabilityVerifier(judge, ListRetriever(lambda _: [A, B, D, C]), model)
-    update = await verifier(state())
+    judge = judging(0.7)
+    update = await node(scores, [A, B, D, C], judge)(state())
     assert update["long_term"] == ["c", "a"]
     assert [KEPT in str(call) for call in judge.calls] == [True]
 
 
 async def test_the_language_model_reads_what_is_likeliest_after_the_close_reading() -> None:
     page = Passage(id="a", title="Tower", text=f"{BROKE} {KEPT} It is white.")
-    scores = {page.text: 0.6, LIT: 0.55, "": 0.1}
-    judge = ScriptedChatModel(lambda _: Choice(Yes=0.7, No=0.3))
-    model = TableEntailment(lambda text, _: next(s for k, s in scores.items() if k in text))
-    await AnswerabilityVerifier(judge, answerability=model)(state(passages=[page, B]))
+    judge = judging(0.7)
+    await node({page.text: 0.6, LIT: 0.55}, llm=judge)(state(passages=[page, B]))
     assert [LIT in str(call) for call in judge.calls] == [True]
 
 
@@ -210,10 +204,9 @@ async def test_more_of_what_is_found_is_read_before_anything_is_guessed(
     place: int, read: bool
 ) -> None:
     others = [Passage(id=f"o{n}", title="Other", text=f"It rains ({n}).") for n in range(60)]
-    model = TableEntailment(lambda text, _: 0.8 if "Storm" in text else 0.1)
-    retriever = ListRetriever(lambda _: [*others[:place], D, *others[place:]])
     llm = ScriptedChatModel([]) if read else no_llm()
-    update = await AnswerabilityVerifier(llm, retriever, model)(state(long_term=["a", "b"]))
+    verifier = node({"Storm": 0.8}, [*others[:place], D, *others[place:]], llm)
+    update = await verifier(state(long_term=["a", "b"]))
     assert (update["answerable"], "d" in update["long_term"]) == (read, read)
 
 
@@ -285,8 +278,7 @@ async def test_low_scores_leave_the_order_of_the_search() -> None:
 
 async def test_a_judge_that_says_neither_leaves_it_to_the_model() -> None:
     judge = ScriptedChatModel(lambda _: "Perhaps.", logprobs=False)
-    verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: 0.6))
-    assert (await verifier(state()))["answerable"] is True
+    assert (await node({"": 0.6}, llm=judge)(state()))["answerable"] is True
 
 
 @pytest.mark.parametrize(
@@ -300,19 +292,17 @@ async def test_a_judge_that_says_neither_leaves_it_to_the_model() -> None:
 async def test_a_yes_or_no_question_is_judged_only_at_the_second_look(
     question: str, score: float, answerable: bool, calls: int
 ) -> None:
-    judge = ScriptedChatModel(lambda _: Choice(Yes=0.1, No=0.9))
-    verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: score))
-    assert (await verifier(state(question=question)))["answerable"] is answerable
+    judge = judging(0.1)
+    update = await node({"": score}, llm=judge)(state(question=question))
+    assert update["answerable"] is answerable
     assert len(judge.calls) == calls
 
 
 async def test_no_judge_is_asked_about_a_passage_without_a_name_of_the_question() -> None:
-    judge = ScriptedChatModel(lambda _: Choice(Yes=0.9, No=0.1))
-    for question, calls in (("Who built it?", 1), ("Who built Pellow Head?", 0)):
-        verifier = AnswerabilityVerifier(judge, answerability=TableEntailment(lambda *_: 0.4))
-        judge.calls.clear()
-        await verifier(state(question=question))
-        assert min(len(judge.calls), 1) == calls
+    for question, asks in (("Who built it?", True), ("Who built Pellow Head?", False)):
+        judge = judging(0.9)
+        await node({"": 0.4}, llm=judge)(state(question=question))
+        assert bool(judge.calls) is asks
 
 
 async def test_what_something_is_is_searched_for_as_a_definition_too() -> None:
