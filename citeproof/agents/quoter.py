@@ -26,11 +26,15 @@ from citeproof.types import Claim, Passage, Verdict
 
 __all__ = ["QuoteVerifier", "Quoter"]
 
+IDENTICAL = Verdict(status="supported", tier="cited", score=1.0)
+"""The verdict on the words of a passage."""
 QUOTED = "a quote, as the proof of the written claim was in doubt"
 """The reason of the verdict on a quote."""
 _NEARLY = 0.5
 """A failed claim with at least this share of `quote_below` was nearly proved. Of seven such claims
 on short documents and Wikipedia, a quote was right for six, and missed the question for one."""
+_SHARED = 0.5
+"""A sentence replaces a quote that no passage has if it shares more than this part of its words."""
 _TELLS_HOW = 0.78
 """A proved claim that tells how ("To cancel an order, press F8") is in doubt only below this share
 of `quote_below`. A quote lacks the goal, and quotes replaced `lm()` by `glm()`, and a command by a
@@ -132,10 +136,6 @@ def _find_source(state: DraftState, draft: Draft) -> Passage | None:
     return next((one for one in memory if not missing_code(one.premise, draft.text)), cited)
 
 
-_MOST = 0.5
-IDENTICAL = Verdict(status="supported", tier="cited", score=1.0)
-
-
 class QuotesState(NodeState):
     """The keys that the verifier reads."""
 
@@ -179,7 +179,7 @@ class QuoteVerifier(Node):
         for number, passage in numbered[: len(cited)] if self.nearest else ():
             sentence = supporting_sentence(passage, claim.text)
             wanted = content(claim.text)
-            enough = len(wanted & content(sentence)) > _MOST * len(wanted)
+            enough = len(wanted & content(sentence)) > _SHARED * len(wanted)
             if enough and (quote := find_quote(sentence, passage)):
                 return quote.claim(number, IDENTICAL)
         return None
