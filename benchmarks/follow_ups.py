@@ -21,7 +21,7 @@ from common import read_lines, table, write
 from langchain_core.messages import AIMessage, HumanMessage
 
 from citeproof import LLM, Settings
-from citeproof.agents.question_reader import QuestionRewriter
+from citeproof.agents.question_rewriter import QuestionRewriter
 from citeproof.tools.llm.opening import open_llm
 
 HEAD = ("kind", "first question", "follow-up", "rewritten", "complete")

@@ -23,9 +23,10 @@ from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_acceptor import ClaimAcceptor
 from citeproof.agents.claim_generator import ClaimGenerator
-from citeproof.agents.generation_verifier import GenerationVerifier, Simplifier
+from citeproof.agents.generation_verifier import GenerationVerifier
 from citeproof.agents.quoter import Quoter
 from citeproof.agents.retriever import Retriever
+from citeproof.agents.simplifier import Simplifier
 from citeproof.testing import ListRetriever, ScriptedChatModel, TableEntailment
 
 CLAIMS = (1, 2, 4, 8, 16, 32, 50)

@@ -25,10 +25,11 @@ from citeproof.agents.citation_generator import CitationGenerator
 from citeproof.agents.claim_acceptor import ClaimAcceptor
 from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.agents.evidence_finder import EvidenceFinder
-from citeproof.agents.generation_verifier import GenerationVerifier, MemoryVerifier, Simplifier
+from citeproof.agents.generation_verifier import GenerationVerifier, MemoryVerifier
 from citeproof.agents.question_reader import QuestionReader
 from citeproof.agents.quoter import Quoter
 from citeproof.agents.retriever import Retriever
+from citeproof.agents.simplifier import Simplifier
 from citeproof.errors import InputError
 from citeproof.graphs.finishing import finish_at
 from citeproof.graphs.proof import build_proof

@@ -1,10 +1,9 @@
-"""Proves the current claim, and trims its citations (VTG, section 2.3).
+"""Proves the current claim (VTG, section 2.3).
 
 `GenerationVerifier`, the first tier, checks whether the cited passages entail the claim,
 `MemoryVerifier`, the second, whether the memory does. If it does, the claim was correct and its
 citation wrong; if not, the claim may be made up. Unlike in the paper, the memory is by default not
-a single premise: at most three of its passages must prove the claim. `Simplifier` leaves out
-citations that are not needed.
+a single premise: at most three of its passages must prove the claim.
 """
 
 from __future__ import annotations
@@ -14,22 +13,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citeproof.agents.base import Node
-from citeproof.errors import BudgetExceededError, VerifierOutageError
+from citeproof.errors import VerifierOutageError
 from citeproof.runtime.events import ClaimRejected, ClaimVerified, emit
-from citeproof.runtime.meter import note
 from citeproof.state import Draft, DraftState, Update, memory_passages, number_passages, text_so_far
 from citeproof.tools.entailment import (
     Entailment,
     Premise,
     Support,
     find_support,
-    trimmed_support,
     unchecked,
     whole_support,
 )
 from citeproof.types import Passage
 
-__all__ = ["GenerationVerifier", "MemoryVerifier", "Simplifier"]
+__all__ = ["GenerationVerifier", "MemoryVerifier"]
 
 
 @dataclass(frozen=True)
@@ -111,39 +108,3 @@ class MemoryVerifier(GenerationVerifier):
             reason = "neither its citations nor the memory entail it"
             emit(ClaimRejected(text=draft.text, reason=reason))
         return {"draft": checked, "rejected": [*state["rejected"], draft.text]}
-
-
-@dataclass(frozen=True)
-class Simplifier(Node):
-    """Drops every citation that the others do not need to entail the claim."""
-
-    entailment: Entailment
-    premise: Premise = "fewest"
-
-    async def __call__(self, state: DraftState) -> Update:
-        """Reduce the draft's citations to a set from which none can be left out.
-
-        The verdict takes the score of the remaining passages. If a judge would exceed the budget,
-        or a server does not answer, the citations stay, since the claim is already proved.
-        """
-        draft = state["draft"]
-        if draft is None or len(draft.cited) < 2:
-            return {}
-        verdict = draft.verdict
-        asked = (self.entailment, state["question"], number_passages(state, draft.cited))
-        try:
-            # The verifiers have scored the same sets, so a cache answers.
-            if self.premise == "fewest":
-                support = await find_support(*asked, draft.text, before=text_so_far(state))
-            else:
-                score = (verdict.score if verdict else None) or 0.0
-                support = await trimmed_support(*asked, draft.text, score)
-        except (BudgetExceededError, VerifierOutageError) as error:
-            note(f"citations were not trimmed: {error}")
-            return {}
-        if not support.holds:
-            return {}
-        if verdict is not None:
-            verdict = verdict.model_copy(update={"score": support.score})
-        ids = tuple(passage.id for passage in support.passages.values())
-        return {"draft": draft.model_copy(update={"cited": ids, "verdict": verdict})}

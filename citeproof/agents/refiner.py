@@ -1,8 +1,7 @@
-"""Refines the answer based on the feedback (R²-MGA, Planning & Action).
+"""Carries out the planned actions on the answer: A* (R²-MGA, Planning & Action).
 
-`Planner` plans the actions, T; `Refiner` carries them out on the answer, A*. In the composed
-flow, `DraftRefiner` turns the result into a draft, which is proved too, and `RefinementSelector`
-keeps the better answer.
+`Refiner` rewrites the answer. In the composed flow, `DraftRefiner` turns the result into a draft,
+which is proved too, and `RefinementSelector` keeps the better answer.
 """
 
 from __future__ import annotations
@@ -28,65 +27,13 @@ from citeproof.state import (
 from citeproof.tools.citations.answer_text import (
     AnyForm,
     citing_instruction,
-    introduce,
     read_claims,
     written_out,
 )
 from citeproof.tools.citations.cited_json import is_answer_json
 from citeproof.types import Claim
 
-__all__ = ["DraftRefiner", "Execution", "Planner", "RefinementSelector", "Refiner"]
-
-MOST_ACTIONS = 5
-"""Maximum number of actions; further ones are left out."""
-EXAMPLE = "An example of such a list, for another answer from other passages:"
-PLAN_AGAIN = "Your last reply held no list. Write a numbered list of actions only."
-PLAN_TOKENS = 256
-"""Maximum length of the list, in tokens."""
-
-_ITEM = re.compile(r"^[^\S\n]*(?:\d{1,2}[.):]|[-*•])\s+(\S.*)$", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Planner(LLMNode):
-    """Turns the feedback of the last round into a list of actions."""
-
-    form: AnyForm = "prose"
-
-    async def __call__(self, state: ReflectionState) -> Update:
-        """Add the actions to the last round.
-
-        If a reply holds no list, the model is asked once more. If that fails too, or if the answer
-        was not assessed, there are no actions, and the answer stays unchanged.
-        """
-        if not state["rounds"]:
-            return {}
-        *earlier, last = state["rounds"]
-        passages = read_passages(state)
-        task = fill(
-            self.template("planner"),
-            demonstration=introduce(state.get("demonstration", ""), EXAMPLE),
-            question=state["question"],
-            answer=last.answer,
-            feedback=last.feedback,
-            most=MOST_ACTIONS,
-            item="sentence" if self.form == "prose" else "name",
-            numbers=", ".join(map(str, passages)),
-        )
-        prompt = self.compose_prompt(state["question"], passages, task)
-        actions = await self.ask_again(prompt, read_actions, PLAN_AGAIN, PLAN_TOKENS)
-        if actions is None:
-            note("planner: no actions could be read; the answer stands")
-            return {}
-        return {"rounds": [*earlier, last.model_copy(update={"actions": actions})]}
-
-
-def read_actions(reply: str) -> tuple[str, ...]:
-    """The first `MOST_ACTIONS` distinct items of a numbered or bulleted list, in order."""
-    items = (" ".join(item.split()).strip("*_ ") for item in _ITEM.findall(reply))
-    actions = dict.fromkeys(item for item in items if any(map(str.isalnum, item)))
-    return tuple(actions)[:MOST_ACTIONS]
-
+__all__ = ["DraftRefiner", "Execution", "RefinementSelector", "Refiner"]
 
 Execution = Literal["one-time", "step-by-step"]
 """All actions in one call, or one call per action (the paper's two paradigms)."""

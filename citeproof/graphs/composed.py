@@ -19,7 +19,8 @@ from citeproof.agents.assessor import Assess, Assessor, ClaimsAssessor
 from citeproof.agents.case_recorder import CaseRecorder
 from citeproof.agents.claim_generator import ClaimSource
 from citeproof.agents.demonstrator import Demonstrator
-from citeproof.agents.refiner import DraftRefiner, Planner, RefinementSelector
+from citeproof.agents.planner import Planner
+from citeproof.agents.refiner import DraftRefiner, RefinementSelector
 from citeproof.agents.retriever import RetrievalStage, Retriever
 from citeproof.graphs.llatrieval import build_llatrieval
 from citeproof.graphs.options import ComposedOptions

@@ -18,8 +18,9 @@ from pydantic import Field
 from citeproof.agents.claim_acceptor import ClaimAcceptor, Reviewer
 from citeproof.agents.claim_generator import ClaimSource
 from citeproof.agents.evidence_finder import EvidenceFinder
-from citeproof.agents.generation_verifier import GenerationVerifier, MemoryVerifier, Simplifier
+from citeproof.agents.generation_verifier import GenerationVerifier, MemoryVerifier
 from citeproof.agents.quoter import Quoter
+from citeproof.agents.simplifier import Simplifier
 from citeproof.graphs.options import ProofOptions
 from citeproof.graphs.wiring import MethodBuilder
 from citeproof.parameters import Parameters

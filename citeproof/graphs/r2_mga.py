@@ -18,7 +18,8 @@ from citeproof.agents.assessor import Assess, Assessor, ClaimsAssessor
 from citeproof.agents.case_recorder import CaseRecorder, Gate
 from citeproof.agents.claims_verifier import ClaimsVerifier
 from citeproof.agents.demonstrator import Demonstrator
-from citeproof.agents.refiner import Execution, Planner, Refiner
+from citeproof.agents.planner import Planner
+from citeproof.agents.refiner import Execution, Refiner
 from citeproof.agents.retriever import Retriever
 from citeproof.agents.summarizer import Summarizer
 from citeproof.graphs.options import R2MGAOptions

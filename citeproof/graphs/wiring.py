@@ -13,7 +13,8 @@ from typing_extensions import TypedDict
 
 from citeproof.agents.answer_composer import AnswerComposer
 from citeproof.agents.base import LLMNode, Node
-from citeproof.agents.question_reader import QuestionReader, QuestionRewriter
+from citeproof.agents.question_reader import QuestionReader
+from citeproof.agents.question_rewriter import QuestionRewriter
 from citeproof.errors import SettingsError
 from citeproof.graphs.finishing import finish_at
 from citeproof.graphs.inputs import check_runs

@@ -12,7 +12,8 @@ from langgraph.types import Command
 from citeproof import Citation, Claim, Passage, Verdict
 from citeproof.agents.citation_generator import CitationAttacher, CitationGenerator
 from citeproof.agents.claim_acceptor import LONGEST, ClaimAcceptor, Reviewer
-from citeproof.agents.generation_verifier import GenerationVerifier, MemoryVerifier, Simplifier
+from citeproof.agents.generation_verifier import GenerationVerifier, MemoryVerifier
+from citeproof.agents.simplifier import Simplifier
 from citeproof.errors import SettingsError
 from citeproof.runtime.events import ClaimDrafted, ClaimReviewed, Event, ReviewRequested
 from citeproof.state import Draft, VTGState

@@ -7,16 +7,7 @@ from typing import Any
 import pytest
 
 from citeproof import Claim
-from citeproof.agents.refiner import (
-    AGAIN,
-    MOST_ACTIONS,
-    PLAN_AGAIN,
-    DraftRefiner,
-    Planner,
-    RefinementSelector,
-    Refiner,
-    read_actions,
-)
+from citeproof.agents.refiner import AGAIN, DraftRefiner, RefinementSelector, Refiner
 from citeproof.state import RefiningState
 from tests.agents.one_node import asking, noted
 from tests.agents.states import BROKE, BUILT, FAULTY, KEPT, LIT, claim, judged, numbered, reflecting
@@ -173,43 +164,3 @@ async def test_the_one_that_was_proved_better_stands(
     told = ["the refined answer was not proved as well; the previous one stands"]
     assert notes == ([] if stands else told)
     assert await noted(RefinementSelector()({**state, "given": []})) == ({}, [])
-
-
-# The plan
-
-
-EARLIER = FAULTY.model_copy(update={"actions": ("Old.",)})
-LAST = FAULTY.model_copy(update={"number": 2})
-
-
-async def test_the_last_round_gets_the_actions() -> None:
-    node, _ = asking(Planner, "1. Cite [1] instead of [2].\n2. Stop.")
-    update = await node(reflecting(rounds=[EARLIER, LAST]))
-    assert update["rounds"] == [
-        EARLIER,
-        LAST.model_copy(update={"actions": ("Cite [1] instead of [2].", "Stop.")}),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("reply", "actions"),
-    [
-        ("Actions:\n- **Cite [1].**\n- Cite [1].\n* Leave it.", ("Cite [1].", "Leave it.")),
-        ("1) One.\n2) –\n\n3) Three  things.", ("One.", "Three things.")),
-        ("1871 was the year.\nNothing to do.", ()),
-        ("", ()),
-        (
-            "\n".join(f"{n}. Do {n}." for n in range(1, 10)),
-            tuple(f"Do {n}." for n in range(1, MOST_ACTIONS + 1)),
-        ),
-    ],
-)
-def test_the_items_of_a_list(reply: str, actions: tuple[str, ...]) -> None:
-    assert read_actions(reply) == actions
-
-
-async def test_a_reply_without_a_list_is_asked_for_once_more() -> None:
-    node, model = asking(Planner, "Nothing.", "1. Cite [1].")
-    update, notes = await noted(node(reflecting(rounds=[FAULTY])))
-    assert (update["rounds"][0].actions, notes) == (("Cite [1].",), [])
-    assert model.calls[1].prompt == f"{model.calls[0].prompt}\n\n{PLAN_AGAIN}"

@@ -14,8 +14,9 @@ from citeproof.agents.answerability_verifier import AnswerabilityVerifier
 from citeproof.agents.assessor import ClaimsAssessor
 from citeproof.agents.claim_generator import ClaimGenerator
 from citeproof.agents.claims_verifier import ClaimsVerifier, EvidenceSelector
-from citeproof.agents.generation_verifier import MemoryVerifier, Simplifier
+from citeproof.agents.generation_verifier import MemoryVerifier
 from citeproof.agents.quoter import Quoter
+from citeproof.agents.simplifier import Simplifier
 from citeproof.errors import VerifierOutageError
 from citeproof.evaluation.results import read_results
 from citeproof.evaluation.runner import run

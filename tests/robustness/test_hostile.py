@@ -13,8 +13,8 @@ from citeproof import LLM, Passage, Toolbox, answer
 from citeproof.agents.answerer import _HEADING as ANSWERED
 from citeproof.agents.corrector import _HEADING as CORRECTED
 from citeproof.agents.demonstrator import _numbered_from
-from citeproof.agents.generation_verifier import MemoryVerifier
-from citeproof.agents.refiner import read_actions
+from citeproof.agents.memory_verifier import MemoryVerifier
+from citeproof.agents.planner import read_actions
 from citeproof.agents.retriever import Retriever
 from citeproof.errors import RetrievalError
 from citeproof.graphs.registry import METHODS, find_method
