@@ -81,7 +81,7 @@ class PassageStore(Protocol):
     def passages(
         self, document: str | None = None, *, with_vectors: bool = False
     ) -> Iterator[tuple[Passage, Any]]:
-        """Yield all passages, or those of a document, each with its vector or None."""
+        """Yield all passages, or those of a document or a source, each with its vector or None."""
 
     def count(self, document: str | None = None) -> int:
         """Count all passages, or those of a document."""

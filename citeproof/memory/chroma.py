@@ -108,8 +108,8 @@ class ChromaPassages:
     def passages(
         self, document: str | None = None, *, with_vectors: bool = False
     ) -> Iterator[tuple[Passage, Any]]:
-        """Yield all passages, or those of a document, each with its vector or None."""
-        where = {"document": document} if document else None
+        """Yield all passages, or those of a document or a source, each with its vector or None."""
+        where = {"$or": [{"source": document}, {"document": document}]} if document else None
         include = ["documents", "metadatas", *(["embeddings"] if with_vectors else [])]
         with self._read() as (own, _):
             if own is None:

@@ -257,6 +257,11 @@ class Index:
         """Return the passages with these ids, in this order; unknown ids are skipped."""
         return [passage for _, passage in self._place.held(list(ids)).values()]
 
+    def document(self, name: str) -> list[Passage]:
+        """Return a document's passages in order, by its path or source; none if it is unknown."""
+        found = (passage for passage, _ in self._place.passages(name))
+        return sorted(found, key=lambda one: (one.source, one.page or 0, one.start))
+
     def passages(self) -> Iterator[Passage]:
         """Iterate over all passages."""
         return (passage for passage, _ in self._place.passages())

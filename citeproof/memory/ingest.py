@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from langchain_core.embeddings import Embeddings
 
@@ -253,13 +253,12 @@ class Update:
                     yield one
 
     def _begin(self, source: Source) -> _Document | None:
-        """Start to read a document; None if it is unchanged or cannot be loaded."""
+        """Start to read a document; None if it is unchanged."""
         self.progress(Step(source.name, "reading"))
         try:
             data = source.load()
         except DocumentError as error:
-            self._refuse(source, error)
-            return None
+            return _Document(source, "", partial(_fail, error))
         if (key := self._digest(source, data)) == self._there.get(source.name):
             self._done["unchanged"].append(source.name)
             self.progress(Step(source.name, "done"))
@@ -273,20 +272,17 @@ class Update:
         try:
             problems, one.passages = one.wait()
         except (DocumentError, MissingExtraError) as error:
-            self._refuse(one.source, error)
+            # A file that cannot be opened, or needs a missing extra, may be unchanged, so its
+            # passages stay. A changed file no longer proves what its old passages say.
+            changed = isinstance(error, DocumentError) and not isinstance(error.__cause__, OSError)
+            self.drop([one.name] if changed and one.name in self._there else [])
+            if isinstance(error, NoTextError) and one.name in self._optional:
+                self._give_up(one.source, "left_out", "it holds no text")
+            else:
+                self._give_up(one.source, "errors", str(error))
             return False
         self._done["problems"] += [(one.name, problem) for problem in problems]
         return True
-
-    def _refuse(self, source: Source, error: DocumentError | MissingExtraError) -> None:
-        # A file that cannot be opened, or needs a missing extra, may be unchanged, so its
-        # passages stay. A changed file no longer proves what its old passages say.
-        changed = isinstance(error, DocumentError) and not isinstance(error.__cause__, OSError)
-        self.drop([source.name] if changed and source.name in self._there else [])
-        if isinstance(error, NoTextError) and source.name in self._optional:
-            self._give_up(source, "left_out", "it holds no text")
-        else:
-            self._give_up(source, "errors", str(error))
 
     def _give_up(self, source: Source, outcome: Literal["errors", "left_out"], why: str) -> None:
         self._done[outcome].append((source.name, why))
@@ -393,6 +389,10 @@ def _read(
     if isinstance(parsed, list):
         return (), parsed
     return parsed.problems, cut(parsed, words)
+
+
+def _fail(error: Exception) -> NoReturn:
+    raise error
 
 
 def _mark(source: Source, hash_: str) -> Mark:

@@ -69,7 +69,7 @@ AND (%(hashes)s::text[] IS NULL OR mark->>'hash' = ANY(%(hashes)s))
 _HELD = "SELECT id, document, passage FROM {passages} WHERE id = ANY(%(ids)s)"
 _PASSAGES = """
 SELECT passage, CASE WHEN %(vectors)s THEN vector::text END FROM {passages}
-WHERE %(name)s::text IS NULL OR document = %(name)s
+WHERE %(name)s::text IS NULL OR document = %(name)s OR passage->>'source' = %(name)s
 """
 _COUNT = "SELECT count(*) FROM {passages} WHERE %(name)s::text IS NULL OR document = %(name)s"
 _INSERT = """
@@ -189,7 +189,7 @@ class PostgresPassages:
     def passages(
         self, document: str | None = None, *, with_vectors: bool = False
     ) -> Iterator[tuple[Passage, Any]]:
-        """Yield all passages, or those of a document, each with its vector or None."""
+        """Yield all passages, or those of a document or a source, each with its vector or None."""
         for data, vector in self._all(_PASSAGES, {"name": document, "vectors": with_vectors}):
             yield Passage.model_validate(data), vector and json.loads(vector)
 

@@ -13,6 +13,7 @@ from langchain_core.documents import Document
 from citeproof.errors import InputError, StoreError
 from citeproof.memory.index import Index, Web
 from citeproof.settings import RetrieverSettings
+from citeproof.types import Passage
 from tests.memory.conftest import Opener
 from tests.memory.fakes import WordEmbeddings, search
 from tests.memory.test_index import texts
@@ -124,7 +125,7 @@ def test_a_copy_is_no_move(index: Index, folder: Path) -> None:
 
 
 def test_the_documents_are_listed(index: Index, folder: Path) -> None:
-    assert (index.get(["p1"]), index.documents(), index.count()) == ([], [], 0)
+    assert index.documents() == []
     index.update([folder])
     index.add([Document("Rams stand on the pier.", id="rams")])
     sheep, tides, rams = index.documents()
@@ -138,6 +139,15 @@ def test_the_documents_are_listed(index: Index, folder: Path) -> None:
     assert (tides.kind, rams.document, rams.origin) == ("md", "rams", "text")
     assert tides.indexed is not None
     assert abs((datetime.now(UTC) - tides.indexed).total_seconds()) < 60
+
+
+def test_passages_are_read_by_document_and_by_source(index: Index, folder: Path) -> None:
+    assert (index.get(["p1"]), index.document("p"), index.count()) == ([], [], 0)
+    index.update([folder])
+    index.add([Passage(id=f"p{n}", text=f"Ram {n}.", source="a list", page=n) for n in (2, 1)])
+    [sheep] = index.document(str(folder / "sub" / "sheep.txt"))
+    assert sheep.text == SHEEP
+    assert [passage.id for passage in index.document("a list")] == ["p1", "p2"]
 
 
 def test_an_index_that_was_closed_says_so(index: Index, folder: Path) -> None:
