@@ -48,6 +48,12 @@ async def test_a_claim_is_read_below_the_heading_of_its_sentence() -> None:
     assert model.pairs[0].premise == "Title: ABC\nEarly years\nIt was Kintner."
 
 
+async def test_claims_that_answer_together_are_told_apart() -> None:
+    together = "Do both: Sail; Rest; They end."
+    model = TableEntailment(lambda text, _: 0.6 if together in text else 0.1)
+    assert (await answers(model, *map(claim, ("Do both:", "Sail", "Rest", "They end."))))[0]
+
+
 @pytest.mark.parametrize(("of_both", "answered"), [(0.74, False), (0.75, True)])
 async def test_claim_and_sentence_may_surely_answer_together(
     of_both: float, answered: bool
