@@ -13,7 +13,7 @@ from citeproof import LLM, Passage, Toolbox, answer
 from citeproof.agents.answerer import _HEADING as ANSWERED
 from citeproof.agents.corrector import _HEADING as CORRECTED
 from citeproof.agents.demonstrator import _numbered_from
-from citeproof.agents.memory_verifier import MemoryVerifier
+from citeproof.agents.generation_verifier import MemoryVerifier
 from citeproof.agents.planner import read_actions
 from citeproof.agents.retriever import Retriever
 from citeproof.errors import RetrievalError
