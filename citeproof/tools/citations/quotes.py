@@ -39,6 +39,11 @@ _LINKED = re.compile(
 )
 _PERSON = re.compile(r"\b(?:he|she|they|his|her|hers|their|theirs|him|them)\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z][\w'’-]*")
+_THEY_ARE_NAMED = re.compile(
+    r"(?:if|when|once|unless) (?:I|we|you)\b[^,]*\b[a-z]{2,}[^\W_s]s\b[^,]*, (?:they|their|them)\b",
+    re.IGNORECASE,
+)
+"""Matches "If you add links, they …"."""
 _NO_NAME = frozenset(
     """
     a after although an and as at because before by despite during for from if in into like on
@@ -183,7 +188,7 @@ def depends_on_context(sentence: str) -> bool:
     if _LINKED.match(sentence):
         return True
     person = _PERSON.search(sentence)
-    if person is None:
+    if person is None or _THEY_ARE_NAMED.match(sentence):
         return False
     named = _NAME.findall(sentence[: person.start()])
     return all(word.lower() in _NO_NAME for word in named)
