@@ -204,3 +204,15 @@ def test_code_is_copied_or_missing(claim: str, missing: list[str]) -> None:
 )
 def test_forms_of_code(premise: str, claim: str, is_missing: bool) -> None:
     assert bool(missing_code(premise, claim)) == is_missing
+
+
+@pytest.mark.parametrize(
+    ("claim", "missing"),
+    [
+        ("It can be copied to an iPhone.", ["iPhone"]),
+        ("他使用iPhone在北京工作。", []),
+        ("It sells קפה there.", []),
+    ],
+)
+def test_names_need_a_capital(claim: str, missing: list[str]) -> None:
+    assert missing_details("It can be copied.", claim) == missing

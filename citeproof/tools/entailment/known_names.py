@@ -38,7 +38,8 @@ def missing_names(premise: str, claim: str) -> list[str]:
     premise, claim = _STATES.sub(_initials, premise), _STATES.sub(_initials, claim)
     found = _NAME.findall(_HALF_DAY.sub(" ", claim))
     names = dict.fromkeys(name.removesuffix("'s").removesuffix("’s") for name in found)
-    said = [name for name in names if not name.islower()]
+    # Scripts without capitals have no names to tell from words.
+    said = [name for name in names if name[0].isascii() or name[0].isupper()]
     known = set(_plain(premise).split()) if said else set()
     return [name for name in said if not _is_known(name, known, premise)]
 

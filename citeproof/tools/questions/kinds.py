@@ -37,13 +37,13 @@ _NO_COUNT = re.compile(
     re.IGNORECASE,
 )
 """Years, and words that are often not meant as numbers."""
-_TIMED = re.compile(
+_MEASURED = re.compile(
     rf"(?:\d[\d.,]*|\b(?:{'|'.join(NUMBER_VALUES)}))[ -]"
-    r"(?P<unit>second|minute|hour|day|week|month|year|character|byte|pixel|degree|mile|foot|feet|inch"
-    r"|(?:kilo|centi|milli)?met(?:er|re)|(?:kilo)?gram|pound|tonne|lit(?:er|re)|dollar|euro)s?\b",
+    r"(?P<unit>second|minute|hour|day|week|month|year|character|byte|pixel|degree|mile|gram|pound"
+    r"|tonne|dollar|euro)s?\b",
     re.IGNORECASE,
 )
-"""A number of hours, metres or the like."""
+"""A number of hours, miles or the like. Units with two spellings are left out: foot, metre."""
 _MAIN_CLAUSE = (
     r"\b(?:is|are|do|does|did|can|could|will|would|may|must|should)"
     r" (?:I|you|we|they|he|she|it|there|the|a|an|my)\b"
@@ -139,7 +139,7 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
         return _REASON.search(answer) is None
     asking = strip_preamble(question)
     if _HOW_MANY.match(asking):
-        wanted, said = _NUMBER, _TIMED.sub(partial(_keep_asked, question), answer)
+        wanted, said = _NUMBER, _MEASURED.sub(partial(_keep_asked, question), answer)
         said = _NO_COUNT.sub(" ", said)
     elif _WHEN.match(asking):
         wanted, said = _TIME, answer
@@ -154,9 +154,10 @@ def lacks_asked_kind(answer: str, question: str) -> bool:
     return wanted.search(" ".join(own)) is None
 
 
-def _keep_asked(question: str, timed: re.Match[str]) -> str:
+def _keep_asked(question: str, measured: re.Match[str]) -> str:
     """Return a number of hours or the like if the question asks for its unit, else a blank."""
-    return timed[0] if re.search(rf"how many\b.*\b{timed['unit']}", question, re.I) else " "
+    is_asked = re.search(rf"how many\b.*\b{measured['unit']}", question, re.I)
+    return measured[0] if is_asked else " "
 
 
 def tells_count(answer: str, question: str) -> bool:

@@ -18,6 +18,8 @@ from citeproof.tools.questions.wording import begin_answer
         ("When I travel by train do I pay for my dog?", "Dogs travel free.", False),
         ("How many people live there?", "Nobody lives there.", False),
         ("How many did Noble make in 1950?", "In 1950 Noble made one of the presidents.", True),
+        ("How many feet high is it?", "It is a 6 foot wall.", False),
+        ("How many choices has a poll?", "A choice has 25 characters.", True),
         ("In how many years did Noble do it?", "Noble did it in both years.", False),
         ("Who asked how many there are?", "Noble did.", False),
         ("When did Noble do it in 1950?", "Noble did it in 1950.", True),
