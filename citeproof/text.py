@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -26,6 +27,8 @@ _UNSEEN = re.compile(
 )
 _BREAKS = re.compile(r"\s+")
 _ENDED = re.compile(rf"[{STOPS}][{CLOSERS}]*\s*\Z")
+_ENDS = tuple(f"{STOPS}{CLOSERS}]:;：；")
+"""After one of these, the next text stands apart."""
 
 
 def ends_sentence(text: str) -> bool:
@@ -35,6 +38,15 @@ def ends_sentence(text: str) -> bool:
     (True, False, False)
     """
     return _ENDED.search(text) is not None
+
+
+def join_ended(texts: Iterable[str], mark: str) -> str:
+    """Join texts, with a mark behind those that end without one, such as items of a list.
+
+    >>> join_ended(["Do both:", "Sail", "Rest", "They end."], ";")
+    'Do both: Sail; Rest; They end.'
+    """
+    return " ".join(text if text.endswith(_ENDS) else f"{text}{mark}" for text in texts)
 
 
 def plain(text: str, *, lines: bool = False) -> str:

@@ -122,16 +122,11 @@ class AnswerQuoter(Node):
             return ()
         [scores] = await score_answers(answerability, [question], [one.premise for one in lists])
         limit = answerability.threshold
-        answering = [
-            (is_introduced, score, one)
-            for one, score in zip(lists, scores, strict=True)
-            if score
-            >= (
-                limit
-                if (is_introduced := _is_introduced(one, question, score >= self.quote_above))
-                else halfway(limit)
-            )
-        ]
+        answering: list[tuple[bool, float, ItemList]] = []
+        for one, score in zip(lists, scores, strict=True):
+            is_introduced = _is_introduced(one, question, score >= self.quote_above)
+            if score >= (limit if is_introduced else halfway(limit)):
+                answering.append((is_introduced, score, one))
         if not answering:
             return ()
         is_introduced, _, best = max(answering, key=lambda one: one[:2])

@@ -8,11 +8,10 @@ from typing import TypeVar
 from citeproof.errors import InputError
 from citeproof.state.nodes import MemoryState, ReflectionState, ShortenedState, WritingState
 from citeproof.state.records import Ledger
-from citeproof.text import CLOSERS, STOPS
+from citeproof.text import join_ended
 from citeproof.types import Claim, Passage, Usage
 
 T = TypeVar("T")
-_ENDS = tuple(f"{STOPS}{CLOSERS}]:;：；")
 
 
 def last_round(rounds: Sequence[T]) -> T:
@@ -60,8 +59,7 @@ def text_so_far(state: WritingState) -> str:
 
     A quoted list item may have no full stop, and a model would go on with it.
     """
-    texts = (claim.text for claim in state["claims"])
-    return " ".join(text if text.endswith(_ENDS) else f"{text}." for text in texts)
+    return join_ended((claim.text for claim in state["claims"]), ".")
 
 
 def proved_share(claims: Sequence[Claim], dropped: Sequence[str] = ()) -> float:

@@ -106,10 +106,10 @@ class Quote(NamedTuple):
 
     @property
     def _is_code(self) -> bool:
-        """Whether it stands between fences. Of an odd number, one opens or ends a cut block."""
-        fences = [found.start() for found in _FENCE.finditer(self.passage.text)]
-        before = sum(place < self.end for place in fences)
-        return len(fences) % 2 == 0 and before % 2 == 1
+        """Whether it stands between fences; if their number is odd, one was cut off: unknown."""
+        text = self.passage.text
+        before, fences = (len(_FENCE.findall(text, 0, end)) for end in (self.end, len(text)))
+        return before % 2 == 1 and fences % 2 == 0
 
     @property
     def stands_alone(self) -> bool:

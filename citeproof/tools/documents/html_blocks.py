@@ -65,6 +65,8 @@ class Writer:
         """Open heading → the offset of its start."""
         self._lists: list[_List] = []
         self._verbatim = self._raised = 0
+        self._code: Any = None
+        """The open block of code."""
 
     def write(self, page: Any) -> None:
         """Add the text of a tag and its descendants."""
@@ -106,6 +108,7 @@ class Writer:
         elif name == "pre":
             self._verbatim += 1
             if _is_code(tag):
+                self._code = tag
                 self.pieces.line(_FENCE)
         elif name == "sup":
             self._raised += 1
@@ -120,7 +123,7 @@ class Writer:
 
     def _leave(self, tag: Any) -> None:
         name = tag.tag
-        if name == "pre" and _is_code(tag):
+        if tag is self._code:
             self.pieces.line(_FENCE)
         if name in _BLOCKS:
             self.pieces.end_line(self._gap(tag))
