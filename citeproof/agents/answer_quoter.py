@@ -12,7 +12,7 @@ from citeproof.runtime.events import ClaimAccepted, ClaimDrafted, ClaimVerified,
 from citeproof.runtime.meter import note
 from citeproof.state import Update, WritingState, memory_passages
 from citeproof.tools.citations.answer_text import AnyForm
-from citeproof.tools.citations.lists import ItemList, whole_lists
+from citeproof.tools.citations.lists import ItemList, lists_in, whole_lists
 from citeproof.tools.citations.marks import content
 from citeproof.tools.citations.quotes import Quote, quotes_in
 from citeproof.tools.entailment import Entailment, halfway
@@ -28,6 +28,7 @@ from citeproof.tools.questions.quote_choice import (
 )
 from citeproof.tools.questions.wording import (
     asks_for_several,
+    asks_how,
     asks_to_compare,
     asks_why,
     tells_how,
@@ -104,22 +105,25 @@ class AnswerQuoter(Node):
     ) -> Sequence[tuple[int, Quote]]:
         """The list that answers, with its introduction first.
 
-        It is in the memory, but the rest of a list that was cut may be among all that was found.
+        Without such a list, a sentence may have all that is asked for: of 58 questions for several
+        things of NQ, SQuAD and ASQA that a sentence of the gold passage surely answers, it has an
+        answer for 53, and all of them for 49. Not so if the question asks how, which takes steps,
+        or if a list may answer.
+
+        The list is in the memory, but the rest of one that was cut may be among all that was found.
         A list whose heading or introduction has no word of the question must surely answer, as must
         bullets without an introduction, which are often facts of many kinds. So one of them that
         answers alone is the answer, and two must answer for the list to be one. Steps stay together
         even if one of them seems to answer.
         """
-        if not self.quote_lists or len(question_parts(question)) > 1:
-            return ()
         lists = [
             one
             for one in whole_lists(found.values())
             if len(one.items) <= _MOST and all(quote.is_readable for quote in one.quotes)
             if any(quote.passage in memory.values() for quote in one.quotes)
         ]
-        if not lists:
-            return ()
+        if not self.quote_lists or len(question_parts(question)) > 1:
+            lists = []
         [scores] = await score_answers(answerability, [question], [one.premise for one in lists])
         limit = answerability.threshold
         answering: list[tuple[bool, float, ItemList]] = []
@@ -127,8 +131,11 @@ class AnswerQuoter(Node):
             is_introduced = _is_introduced(one, question, score >= self.quote_above)
             if score >= (limit if is_introduced else halfway(limit)):
                 answering.append((is_introduced, score, one))
-        if not answering:
+        if not answering and (asks_how(question) or max(scores, default=0.0) >= limit):
             return ()
+        if not answering:
+            every = [item for own in memory.values() for one in lists_in(own) for item in one.items]
+            return await self._quote_sentence(answerability, question, memory, but=every)
         is_introduced, _, best = max(answering, key=lambda one: one[:2])
         if not (is_introduced and _are_steps(best, question)):
             items = [item.premise for item in best.headed_items]
@@ -142,9 +149,13 @@ class AnswerQuoter(Node):
         return [(numbers[quote.passage.id], quote) for quote in best.quotes]
 
     async def _quote_sentence(
-        self, answerability: Entailment, question: str, memory: Mapping[int, Passage]
+        self,
+        answerability: Entailment,
+        question: str,
+        memory: Mapping[int, Passage],
+        but: Sequence[Quote] = (),
     ) -> Sequence[tuple[int, Quote]]:
-        """The sentence that answers every part of the question best, if one surely does.
+        """The sentence that answers every part of the question best, if one surely does; not `but`.
 
         Of those that answer as surely as the best, it is one that needs no context, in the passage
         that was found first. It must make sense alone: the answer may stand in the heading that
@@ -171,6 +182,7 @@ class AnswerQuoter(Node):
             for number, passage in passages
             for quote in quotes_in(passage)
             if quote.is_statement
+            and not any(quote.is_in(one) for one in but)
             and not any(
                 lacks_asked_kind(quote.text, part) or lacks_person(quote.text, part)
                 for part in parts

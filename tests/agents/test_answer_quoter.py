@@ -253,6 +253,30 @@ async def test_what_a_thing_is_is_not_answered_by_a_mention(text: str, quoted: b
         assert bool(await AnswerQuoter(answers(text=text))(given)) is quoted
 
 
+@pytest.mark.parametrize(
+    ("question", "listed", "quoted"),
+    [
+        ("Which tools do I need?", 0.49, True),
+        ("Which tools do I need?", 0.5, False),
+        ("How do I build it?", 0.49, False),
+    ],
+    ids=["no list answers", "a list may answer", "steps"],
+)
+async def test_a_question_for_several_things_is_answered_by_a_sentence_if_no_list_answers(
+    question: str, listed: float, quoted: bool
+) -> None:
+    def scores(premise: str, _: str) -> float:
+        return listed if "need Go" not in premise and "ui" in premise else 0.9
+
+    text = "You need Go and Node to build it.\n\nThe folders:\n\n- cmd: programs.\n- ui: pages.\n"
+    passage = Passage(id="build", title="Build", text=text)
+    given = asked(question, passages=[passage], long_term=["build"])
+    found = await AnswerQuoter(TableEntailment(scores))(given)
+    assert [claim.text for claim in found.get("claims", ())] == (
+        ["You need Go and Node to build it."] if quoted else []
+    )
+
+
 MIA, SHE = "Mia begins the first turn.", "She is the youngest of all."
 AGAIN = "The first turn is Mia's."
 

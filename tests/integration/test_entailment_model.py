@@ -20,7 +20,7 @@ from citeproof.tools.entailment import Entailment, Pair, find_supports, question
 from citeproof.tools.entailment.opening import open_answerability, open_entailment
 
 CASES = Path(__file__).parents[1] / "data" / "hard_cases.jsonl"
-FLOOR = 170
+FLOOR = 188
 """Cases that the shipped cross-encoder gets right by itself. It may only rise."""
 ROUNDED = 3
 """Cases that may fall on the other side of the threshold on a processor that rounds otherwise."""

@@ -68,7 +68,12 @@ def begin_answer(question: str) -> str:
 
 def tells_how(sentence: str, question: str) -> bool:
     """Whether a sentence answers "How do I …?" with the goal first: "To …, do this"."""
-    return sentence.startswith("To ") and _ASKS_HOW.match(strip_preamble(question)) is not None
+    return sentence.startswith("To ") and asks_how(question)
+
+
+def asks_how(question: str) -> bool:
+    """Whether a question asks how to do something; English only."""
+    return _ASKS_HOW.match(strip_preamble(question)) is not None
 
 
 def asks_for_several(question: str) -> bool:
@@ -85,9 +90,8 @@ def asks_for_several(question: str) -> bool:
     >>> asks_for_several("Which functions are called at the start?")
     True
     """
-    asked = strip_preamble(question)
-    several = _ASKS_SEVERAL.match(asked) and not find_defined_term(question)
-    return bool(_ASKS_HOW.match(asked) or several)
+    several = _ASKS_SEVERAL.match(strip_preamble(question)) and not find_defined_term(question)
+    return bool(several) or asks_how(question)
 
 
 def asks_why(question: str) -> bool:
