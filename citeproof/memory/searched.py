@@ -15,7 +15,7 @@ from citeproof.tools.retrieval import Retriever
 from citeproof.tools.retrieval.sources import make_retriever
 
 
-class OwnRetriever:
+class MadeRetriever:
     """A retriever that a function of the user creates."""
 
     def __init__(self, source: str, settings: Settings) -> None:
@@ -30,7 +30,7 @@ class OwnRetriever:
         getattr(self._retriever, "close", lambda: None)()
 
 
-def open_searched(settings: Settings, embeddings: Embeddings | None) -> Index | OwnRetriever:
+def open_searched(settings: Settings, embeddings: Embeddings | None) -> Index | MadeRetriever:
     """Open the index or retriever that `retriever.source` names.
 
     Raises:
@@ -38,7 +38,7 @@ def open_searched(settings: Settings, embeddings: Embeddings | None) -> Index | 
         StoreError: The vectors of the index are from another model.
     """
     if settings.retriever.source.startswith("python:"):
-        return OwnRetriever(settings.retriever.source, settings)
+        return MadeRetriever(settings.retriever.source, settings)
     return open_index(settings, embeddings)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
@@ -85,3 +86,12 @@ def in_thread(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
         return await asyncio.to_thread(work, *args, **options)
 
     return run
+
+
+async def call_in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of somebody else's, which may be async; a plain one runs in a thread."""
+    call = getattr(work, "__call__", None)  # noqa: B004
+    if inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(call):
+        return await work(*arguments)
+    done = await asyncio.to_thread(work, *arguments)
+    return await done if inspect.isawaitable(done) else done

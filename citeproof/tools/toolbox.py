@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack
 from copy import copy
 from threading import Event
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
-from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.vectorstores import VectorStore
 
 from citeproof.errors import SettingsError
 from citeproof.memory.bank import Bank
 from citeproof.memory.evidence import EvidenceLog
 from citeproof.memory.index import Index
-from citeproof.memory.searched import OwnRetriever, open_searched
+from citeproof.memory.searched import MadeRetriever, open_searched
 from citeproof.models.merged import merged_models
 from citeproof.models.progress import Progress
 from citeproof.prompts import check_template, load_templates
@@ -38,10 +38,12 @@ from citeproof.types import Passage
 __all__ = ["Searchable", "Toolbox"]
 
 Searchable: TypeAlias = (
-    BaseRetriever
+    Runnable[str, Any]
     | VectorStore
     | Retriever
     | Index
+    | Callable[[str], Any]
+    | Callable[[str, RunnableConfig], Any]
     | Sequence[Passage]
     | Sequence[Document]
     | Sequence[str]
@@ -59,8 +61,9 @@ class Toolbox:
     Args:
         llm: A LangChain chat model, or an `LLM`, for every role that `roles` leaves out. Pass
             None if no node calls a model, as in the method `verbatim`.
-        retriever: A citeproof or LangChain retriever, a vector store, or a list of passages,
-            LangChain documents or texts. Without one, questions must come with their documents.
+        retriever: A citeproof or LangChain retriever, a vector store, a function of the query, or a
+            list of passages, LangChain documents or texts. Without one, questions must come with
+            their documents.
         entailment: The verifier: an entailment model, or a function of premise and hypothesis that
             returns a probability. Defaults to the language model as judge. Scores are cached, so
             no pair is computed twice.
@@ -167,7 +170,7 @@ class Toolbox:
                 progress(label, done, total)
 
         def open_stores() -> tuple[
-            ExitStack, Embeddings | None, Index | OwnRetriever, Bank, EvidenceLog
+            ExitStack, Embeddings | None, Index | MadeRetriever, Bank, EvidenceLog
         ]:
             embeddings = open_embedder(chosen, report_progress)
             by_words = chosen.retriever.kind == "bm25"  # don't load a model for the log alone
@@ -227,7 +230,7 @@ class Toolbox:
                 budget=chosen.budget,
                 prompts=prompts,
             )
-            tools.index = None if isinstance(index, OwnRetriever) else index
+            tools.index = None if isinstance(index, MadeRetriever) else index
             tools.embeddings = embeddings
             tools.english_only = chosen.entailment.own
             tools._closing = held.pop_all()

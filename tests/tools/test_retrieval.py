@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
@@ -10,8 +11,10 @@ import pytest
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 
+from citeproof import Toolbox, build_verbatim
 from citeproof.errors import CiteproofError, InputError, RetrievalError
 from citeproof.memory.index import Index
 from citeproof.settings import ChromaSettings, RetrieverSettings
@@ -30,6 +33,7 @@ from citeproof.tools.retrieval import (
 from citeproof.tools.retrieval.langchain import to_document
 from citeproof.tools.retrieval.search_pool import Candidate, ListPool
 from citeproof.types import Box, Passage
+from tests.chain import run
 from tests.memory.fakes import WordEmbeddings
 
 FACTS = {
@@ -224,6 +228,15 @@ class Own:
         return PASSAGES[:k]
 
 
+class Blocking:
+    def retrieve(self, query: str, k: int) -> list[Passage]:
+        return PASSAGES[:k]
+
+
+async def search(query: str) -> list[Passage]:
+    return [PASSAGES[0], *PASSAGES]
+
+
 @pytest.mark.parametrize(
     "source",
     [Own(), Documents(found=[]), PASSAGES, [p.text for p in PASSAGES], from_passages(PASSAGES), []],
@@ -233,6 +246,35 @@ async def test_what_can_be_a_retriever(source: object) -> None:
     assert isinstance(retriever, Retriever)
     found = await retrieve_many(retriever, ["sheep", "tides"], 2)
     assert len(found) == 2
+
+
+OWN = {
+    "blocking object": Blocking(),
+    "function": lambda _: [to_document(one) for one in PASSAGES],
+    "async function": search,
+    "partial function": partial(Own().retrieve, k=3),
+    "chain": RunnableLambda(str.upper) | RunnableLambda(search),
+}
+
+
+@pytest.mark.parametrize("source", OWN.values(), ids=OWN)
+async def test_a_function_and_a_chain_can_be_a_retriever(source: Any) -> None:
+    found = await retrieve_many(coerce_retriever(source), ["sheep", ""], 2)
+    assert [[passage.id for passage in one] for one in found] == [["tides", "sheep"], []]
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_a_function_searches_what_the_run_names(how: str) -> None:
+    """A tenant, a user, a day: what the vector store shall filter by."""
+
+    def search(query: str, config: RunnableConfig) -> list[Document]:
+        return [Document(f"{config['configurable']['tenant']} keeps sheep.")]
+
+    graph = build_verbatim(Toolbox(None, retriever=search, entailment=lambda *_: 1.0))
+    for tenant in ("Ann", "Bo"):
+        config = {"configurable": {"tenant": tenant}}
+        told = run(graph, how, {"question": "Who keeps sheep?"}, config)["answer"]
+        assert told.text == f"{tenant} keeps sheep [1]."
 
 
 class Odd:
@@ -248,9 +290,10 @@ async def fail(*_: Any) -> Any:
     ("retrieve", "error", "told"),
     [
         (fail, RetrievalError, "The retriever Odd failed: OSError: the disk is gone"),
-        (lambda *_: PASSAGES, RetrievalError, "Odd failed: TypeError: .*'await'"),
-        (AsyncMock(return_value=None), RetrievalError, "Odd failed: TypeError: 'NoneType'"),
-        (AsyncMock(return_value=[{"text": "Sheep."}]), InputError, "A dict is not a passage"),
+        (lambda: PASSAGES, RetrievalError, "Odd failed: TypeError: .* arguments"),
+        (AsyncMock(return_value=None), RetrievalError, "Odd cannot be used: it gave a NoneType"),
+        (lambda *_: "Sheep.", RetrievalError, "Odd cannot be used: it gave a str"),
+        (AsyncMock(return_value=[{"text": "Sheep."}]), RetrievalError, "gave a dict .* Return a"),
     ],
 )
 async def test_a_foreign_retriever_that_fails_is_named(
@@ -276,7 +319,10 @@ async def test_langchain_documents_can_be_searched() -> None:
     assert [p.id for p in await retriever.retrieve(tides.page_content, 1)] == [PASSAGES[1].id]
 
 
-@pytest.mark.parametrize("source", ["text", 5, [1, 2], None, Path(), ["text", PASSAGES[0]]])
+@pytest.mark.parametrize(
+    "source",
+    ["text", 5, [1, 2], None, Path(), ["text", PASSAGES[0]], Own, build_verbatim(Toolbox(None))],
+)
 def test_what_cannot(source: object) -> None:
     with pytest.raises(InputError, match="cannot be used as a retriever"):
         coerce_retriever(source)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias, cast
 
 from citeproof.errors import CiteproofError, ModelError, SettingsError, VerifierOutageError
+from citeproof.runtime.background import call_in_thread
 from citeproof.tools.entailment.base import Entailment, Pair, Score
 from citeproof.tools.llm.retries import is_transient
 
@@ -38,9 +38,11 @@ class OwnEntailment:
         """Return the probability of entailment of each pair, in order."""
         try:
             if hasattr(self.model, "scores"):
-                given = await _call(self.model.scores, pairs)
+                given = await call_in_thread(self.model.scores, pairs)
             else:
-                given = [await _call(self.model, one.premise, one.hypothesis) for one in pairs]
+                given = [
+                    await call_in_thread(self.model, one.premise, one.hypothesis) for one in pairs
+                ]
         except CiteproofError:
             raise
         except Exception as error:  # foreign code may raise anything
@@ -82,13 +84,3 @@ def coerce_entailment(model: object) -> Entailment:
     if type(model).__module__.startswith("citeproof."):
         return cast("Entailment", model)
     return OwnEntailment(model)
-
-
-async def _call(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function, a plain one in a thread."""
-    if inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(
-        getattr(work, "__call__", None)  # noqa: B004
-    ):
-        return await work(*arguments)
-    done = await asyncio.to_thread(work, *arguments)
-    return await done if inspect.isawaitable(done) else done

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
-from langgraph.errors import GraphBubbleUp
-
-from citeproof.errors import CiteproofError, InputError, RetrievalError
+from citeproof.errors import InputError
 from citeproof.types import Passage
 
 
@@ -28,24 +24,6 @@ class Retriever(Protocol):
             RetrievalError: The search failed.
             ModelError: A model that it asks does not answer, or cannot be loaded.
         """
-
-
-@contextmanager
-def foreign(retriever: object) -> Iterator[None]:
-    """Wrap a search with a retriever of somebody else's, which may raise anything.
-
-    Raises:
-        RetrievalError: The search failed.
-    """
-    try:
-        yield
-    except (CiteproofError, GraphBubbleUp):  # the latter interrupts a run
-        raise
-    except Exception as error:
-        raise RetrievalError(
-            f"The retriever {type(retriever).__name__} failed",
-            why=f"{type(error).__name__}: {error}",
-        ) from error
 
 
 def check_k(k: int) -> None:

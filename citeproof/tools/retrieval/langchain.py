@@ -1,4 +1,4 @@
-"""Converts between LangChain's retrievers and citeproof's."""
+"""Citeproof's retrievers as LangChain's."""
 
 from __future__ import annotations
 
@@ -12,46 +12,10 @@ from langchain_core.callbacks import (
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
-from langchain_core.vectorstores import VectorStore
 
-from citeproof.errors import RetrievalError
 from citeproof.runtime.background import run_in_background
-from citeproof.state.documents import to_passage
-from citeproof.tools.retrieval.base import Retriever, check_k, foreign
+from citeproof.tools.retrieval.base import Retriever
 from citeproof.types import Passage
-
-
-class LangChainRetriever:
-    """A LangChain retriever or vector store that finds passages.
-
-    A vector store is asked for `k` documents. A retriever returns as many as it is configured for,
-    of which the first `k` different ones are taken.
-    """
-
-    def __init__(self, retriever: BaseRetriever | VectorStore) -> None:
-        self.retriever = retriever
-
-    async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """Return at most `k` passages, the best first; none for an empty query."""
-        check_k(k)
-        if not query.strip():
-            return []
-        with foreign(self.retriever):
-            if isinstance(self.retriever, VectorStore):
-                documents = await self.retriever.asimilarity_search(query, k=k)
-            else:
-                documents = await self.retriever.ainvoke(query)
-        found: dict[str, Passage] = {}
-        for document in documents if isinstance(documents, list) else [documents]:
-            if not isinstance(document, Document):
-                raise RetrievalError(
-                    f"The retriever {type(self.retriever).__name__} cannot be used",
-                    why=f"it gave a {type(document).__name__} instead of a Document",
-                )
-            if document.page_content.strip():
-                passage = to_passage(document)
-                found.setdefault(passage.id, passage)
-        return list(found.values())[:k]
 
 
 class DocumentRetriever(BaseRetriever):

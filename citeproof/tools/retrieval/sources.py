@@ -9,8 +9,9 @@ from functools import partial
 
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.embeddings import Embeddings
-from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable
 from langchain_core.vectorstores import VectorStore
+from langgraph.pregel.protocol import PregelProtocol
 
 from citeproof.errors import CiteproofError, InputError, SettingsError
 from citeproof.runtime.gather import together
@@ -18,9 +19,9 @@ from citeproof.settings import Settings
 from citeproof.state.documents import as_passage
 from citeproof.tools.documents.base import Document, Part
 from citeproof.tools.documents.passages import cut
-from citeproof.tools.retrieval.base import Retriever, foreign
+from citeproof.tools.retrieval.base import Retriever
 from citeproof.tools.retrieval.hybrid import HybridRetriever
-from citeproof.tools.retrieval.langchain import LangChainRetriever
+from citeproof.tools.retrieval.own import OwnRetriever
 from citeproof.tools.retrieval.search_pool import ListPool
 from citeproof.types import Passage
 
@@ -52,16 +53,15 @@ def from_texts(
 def coerce_retriever(source: object) -> Retriever:
     """Make a retriever from anything that can serve as one.
 
-    That is a `Retriever`, a LangChain retriever or vector store, an `Index`, or a sequence of
-    texts, or of passages and LangChain documents, which stay whole.
+    That is a `Retriever`, whose method may be plain, a LangChain retriever, chain or vector store,
+    a function of the query, an `Index`, or a sequence of texts, or of passages and LangChain
+    documents, which stay whole.
 
     Raises:
         InputError: The source is none of these.
     """
-    if isinstance(source, Retriever):
+    if isinstance(source, Retriever) and type(source).__module__.startswith("citeproof."):
         return source
-    if isinstance(source, (BaseRetriever, VectorStore)):
-        return LangChainRetriever(source)
     if callable(make := getattr(source, "retriever", None)) and isinstance(
         made := make(), Retriever
     ):
@@ -74,10 +74,13 @@ def coerce_retriever(source: object) -> Retriever:
             return from_passages(passages)
         if len(texts) == len(source):
             return from_texts(texts)
+    one = not inspect.isclass(source) and not isinstance(source, PregelProtocol)
+    if one and (isinstance(source, (Retriever, Runnable, VectorStore)) or callable(source)):
+        return OwnRetriever(source)
     raise InputError(
         f"A {type(source).__name__} cannot be used as a retriever",
-        fix="Pass an Index, a LangChain retriever, a list of passages, documents or texts, or an "
-        "object with `async def retrieve(query, k)`.",
+        fix="Pass an Index, a LangChain retriever, a function of the query, a list of passages, "
+        "documents or texts, or an object with `async def retrieve(query, k)`.",
     )
 
 
@@ -107,8 +110,9 @@ def make_retriever(source: str, settings: Settings) -> Retriever:
     try:
         return coerce_retriever(made)
     except InputError as error:
-        fix = "Return a LangChain retriever, or an object with `async def retrieve(query, k)`."
-        raise SettingsError(what, why=error.what, fix=fix) from error
+        raise SettingsError(
+            what, why=error.what, fix=error.fix.replace("Pass", "Return")
+        ) from error
 
 
 async def retrieve_many(
@@ -117,14 +121,7 @@ async def retrieve_many(
     """Return at most `k` different passages for each query, in one batch if the retriever can."""
     if isinstance(retriever, HybridRetriever):
         return await retriever.retrieve_many(queries, k)
-
-    async def retrieve(query: str) -> list[Passage]:
-        with foreign(retriever):
-            found = [as_passage(one) for one in await retriever.retrieve(query, k)]
-        # A foreign retriever may repeat passages, or return more than `k`.
-        return list({passage.id: passage for passage in found}.values())[:k]
-
-    return await together([partial(retrieve, query) for query in queries], _AT_ONCE)
+    return await together([partial(retriever.retrieve, query, k) for query in queries], _AT_ONCE)
 
 
 def _takes_one(factory: object) -> bool:
