@@ -327,16 +327,11 @@ FLOWS = {
 """Flow → a part of its program that no other has."""
 
 
-in_beta = pytest.mark.filterwarnings("ignore:This API is in beta")
-"""What LangChain says of `as_tool`."""
-
-
 @pytest.fixture
 def model() -> ScriptedChatModel:
     return ScriptedChatModel(REPLIES)
 
 
-@in_beta
 def test_the_programs_of_composing(
     run: Any, model: ScriptedChatModel, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -345,7 +340,6 @@ def test_the_programs_of_composing(
     assert names["case_id"]
     assert names["letter"] == f"Dear Ann,\n{ANSWER}"
     assert names["mine"].invoke({"question": "Who?"})["answer"].method == "mine"
-    assert names["tool"].invoke({"question": "Who built it?"})["answer"].text == ANSWER
     assert f"supported {BUILT}" in capsys.readouterr().out
 
 
@@ -456,7 +450,6 @@ def test_a_method_inside_streams_and_keeps_to_the_budget_around_it(
     assert ("claim_acceptor" in inner) == bool(text)
 
 
-@in_beta
 def test_the_budget_of_a_graph_of_ones_own_ends_in_an_answer(
     run: Any, model: ScriptedChatModel
 ) -> None:

@@ -6,10 +6,12 @@ import inspect
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
-from citeproof.errors import CiteproofError, InputError
+from citeproof.asking import aanswer
+from citeproof.errors import CiteproofError, InputError, SettingsError
 from citeproof.graphs.registry import find_method
 from citeproof.runtime.background import run_in_background
 from citeproof.tools.checking.check import check
@@ -56,26 +58,37 @@ def check_tool(tools: Toolbox) -> BaseTool:
     return _tool(check_text, "check", _Text)
 
 
-def ask_tool(tools: Toolbox, method: str = "vtg", **parameters: Any) -> BaseTool:
+def ask_tool(
+    tools: Toolbox | Runnable[Any, Any], method: str = "vtg", **parameters: Any
+) -> BaseTool:
     """Build the tool `ask`, which answers a question from the index and proves each sentence.
 
     Its artifact is the `Answer`.
 
     Args:
-        tools: The models and the retriever that the method runs on.
+        tools: The models and the retriever that the method runs on; or a graph from a question to
+            an `Answer`, which then answers instead of a method.
         method: Name of the method, as listed by `citeproof methods`.
         **parameters: Parameters of the method, such as `max_trials=1`.
 
     Raises:
-        SettingsError: There is no such method or parameter.
+        SettingsError: There is no such method or parameter, or a graph is given parameters.
     """
-    graph = find_method(method).build(tools, **parameters)
+    if isinstance(tools, Runnable):
+        if parameters:
+            raise SettingsError(
+                f"The graph takes no {', '.join(parameters)} here",
+                fix="Give its parameters to its builder.",
+            )
+        graph: Any = tools
+    else:
+        graph = find_method(method).build(tools, **parameters)
 
-    async def answer(question: str) -> tuple[str, Answer]:
-        result: Answer = (await graph.ainvoke({"question": question}))["answer"]
+    async def answer_question(question: str) -> tuple[str, Answer]:
+        result = await aanswer(graph, question)
         return say_answer(result), result
 
-    return _tool(answer, "ask", _Question)
+    return _tool(answer_question, "ask", _Question)
 
 
 class _Text(BaseModel):

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableLambda
 
-from citeproof import Answer, CheckReport, Toolbox
+from citeproof import Answer, CheckReport, Toolbox, build_vtg, verify_with
 from citeproof.errors import ModelOutageError, SettingsError
 from citeproof.integrations.agent_tools import ask_tool, check_tool
 from citeproof.testing import ScriptedChatModel, TableEntailment
@@ -70,6 +71,24 @@ def test_a_tool_is_called_with_a_plain_text(run: Any) -> None:
 def test_a_wrong_method_is_told_at_once() -> None:
     with pytest.raises(SettingsError, match="no method 'x'"):
         ask_tool(toolbox(), method="x")
+
+
+@both
+def test_a_composed_graph_answers_an_agent(run: Any) -> None:
+    tools = toolbox(replies=REPLIES)
+    flow = verify_with(build_vtg(tools, max_claims=2), tools)
+    model = script(calling("ask", question="Who built the lighthouse?"), BUILT)
+    result = run(create_agent(model, [ask_tool(flow)]), ASKED)
+    assert told(result).text.endswith("(https://x.org/guide)\nanswered")
+    assert told(result).artifact.method == "vtg+proof"
+    with pytest.raises(SettingsError, match=r"takes no max_claims here\. Give its parameters to"):
+        ask_tool(flow, max_claims=2)
+
+
+def test_a_graph_without_an_answer_is_told_to_the_agent() -> None:
+    model = script(calling("ask", question="Who built it?"), LIT)
+    agent: Any = create_agent(model, [ask_tool(RunnableLambda(lambda _: {}))])
+    assert "The graph returned no Answer" in told(agent.invoke(ASKED)).text
 
 
 def test_a_check_without_an_index_is_an_error() -> None:
