@@ -24,7 +24,7 @@ from citeproof.state import (
     memory_passages,
     text_so_far,
 )
-from citeproof.tools.citations.answer_text import introduce
+from citeproof.tools.citations.answer_text import introduce, read_claims
 from citeproof.tools.citations.marks import adds_nothing
 from citeproof.tools.citations.reply_sentences import reply_sentences, restore_tags
 from citeproof.tools.entailment import Entailment
@@ -176,7 +176,10 @@ class AnswerState(NodeState):
 
 @dataclass(frozen=True)
 class DraftReader(Node):
-    """Turns another graph's answer into a proof's input: its claims, and its passages as memory."""
+    """Turns another graph's answer into a proof's input: its claims, and its passages as memory.
+
+    The claims of an answer that has none are the sentences of its text.
+    """
 
     async def __call__(self, state: AnswerState) -> Update:
         """Set the claims to prove and the passages that they may cite.
@@ -192,7 +195,9 @@ class DraftReader(Node):
                 fix="Make it return one under the key `answer`.",
             )
         adopt_cost(answer, state.get("ledger") or {})
-        if answer.claims and answer.reason:
+        numbered = dict(enumerate(answer.passages, start=1))
+        claims = list(answer.claims) or read_claims(answer.text, numbered, "prose")
+        if claims and answer.reason:
             # Only a note: after the proof, just parts of the reason, such as a spent budget, hold.
             note(f"the draft was {answer.status}: {answer.reason}")
         # Another graph may repeat a passage, which would then have two numbers.
@@ -201,6 +206,6 @@ class DraftReader(Node):
         return {
             "passages": passages,
             "long_term": [passage.id for passage in passages],
-            "given": list(answer.claims),
-            "stop": "" if answer.claims else answer.reason,
+            "given": claims,
+            "stop": "" if claims else answer.reason,
         }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typing_extensions import TypedDict
 
-from citeproof import Answer, Claim, Passage, QuotedPassage, Usage, Verdict
+from citeproof import Answer, Claim, Passage, QuotedPassage, Toolbox, Usage, Verdict, verify_with
 from citeproof.agents.claim_generator import ClaimGenerator, ClaimSource, DraftReader
 from citeproof.errors import InputError
 from citeproof.state import Draft, GivenState, ProvedState, total_usage
@@ -17,7 +17,7 @@ from citeproof.tools.llm.model import LLM
 from citeproof.tools.questions.wording import STATES
 from tests.agents.one_node import asking, graph_of, noted
 from tests.agents.states import BUILT, CLAIM, LIT, A, B, claim, state
-from tests.chain import chain
+from tests.chain import chain, run
 
 
 async def test_what_is_written_already_is_passed_over() -> None:
@@ -206,6 +206,17 @@ async def test_the_nearest_passages_of_a_draft_without_claims_are_the_memory() -
         "given": [],
         "stop": "Spent.",
     }
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_the_text_of_an_answer_without_claims_is_proved(how: str) -> None:
+    """As a program of somebody else's writes it, with marks."""
+    text = f"{LIT} [1] {BUILT} [7]"
+    mine = chain(Own, mine=lambda _: {"answer": answer(text=text, claims=(), usage=Usage())})
+    tools = Toolbox(None, entailment=lambda premise, claim: float(claim in premise))
+    proved = run(verify_with(mine.compile(), tools), how, {"question": "Who?"})["answer"]
+    assert proved.text == f"{LIT[:-1]} [1]. {BUILT[:-1]} [2]."
+    assert proved.status == "answered"
 
 
 @pytest.mark.parametrize("given", [{}, {"answer": None}, {"answer": "Ann Lee"}])
