@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from langchain_core.documents import Document
 
 from citeproof.errors import InputError
 from citeproof.text import whole
@@ -12,8 +15,10 @@ from citeproof.tools.checking.paragraphs import paragraphs
 from citeproof.tools.citations.marked_text import join_sentences, read_marked
 from citeproof.tools.citations.marks import quote, strip_flags
 from citeproof.tools.entailment import Entailment, Support, find_supports
+from citeproof.tools.entailment.own import EntailmentLike, coerce_entailment
 from citeproof.tools.passage_ids import tell_apart
-from citeproof.tools.retrieval import Retriever, from_passages, retrieve_many
+from citeproof.tools.questions.sources import read_document
+from citeproof.tools.retrieval import Retriever, coerce_retriever, from_passages, retrieve_many
 from citeproof.types import (
     CheckCounts,
     CheckedSentence,
@@ -30,15 +35,17 @@ _STATES_NOTHING = ("?", "？", "؟", ":", "：")
 _BEFORE = 5
 """Sentences before one that may say what its pronoun stands for."""
 
+Source: TypeAlias = Passage | Document | str
+
 _Numbered = tuple[int | None, Passage]
 
 
 async def check(
     text: str,
-    sources: Mapping[int, Sequence[Passage]] | Sequence[Passage],
-    entailment: Entailment,
+    sources: Mapping[int, Sequence[Source]] | Sequence[Source],
+    entailment: EntailmentLike,
     *,
-    retriever: Retriever | None = None,
+    retriever: Any = None,
     k: int = 5,
 ) -> CheckReport:
     """Check which passages support each sentence of a text, and whether it cites them.
@@ -62,29 +69,36 @@ async def check(
     Args:
         text: Sentences with citation marks such as `[1]`, `[1][2]`, `[1, 2]` and `[1-3]`, or
             without any.
-        sources: Number → the passages that it cites; or passages, numbered from 1.
-        entailment: Scores whether a premise entails a sentence.
-        retriever: Finds further passages; the default searches `sources` by words.
+        sources: Number → the passages that it cites; or passages, numbered from 1. Passages may
+            also be LangChain documents or texts.
+        entailment: Scores whether a premise entails a sentence; may be a function, as in `Toolbox`.
+        retriever: Finds further passages; anything that can be a `Toolbox`'s. The default searches
+            `sources` by words.
         k: Number of passages that the retriever finds for each sentence, at least 1.
 
     Raises:
-        InputError: `k` is less than 1.
+        InputError: `k` is less than 1, or a source or the retriever cannot be used.
+        SettingsError: The entailment model cannot be used.
         RetrievalError: The search failed.
         ModelError: The entailment model cannot be loaded or reached.
     """
     if k < 1:
         raise InputError(f"{k} passages cannot be tried", fix="Try at least one.")
-    if not isinstance(sources, Mapping):
-        sources = {number: [passage] for number, passage in enumerate(sources, start=1)}
-    ordered = sorted(sources)
-    sources = dict(zip(ordered, tell_apart(sources[n] for n in ordered), strict=True))
-    everything = [passage for passages in sources.values() for passage in passages]
+    if isinstance(sources, str):  # which is a sequence of texts, too
+        raise InputError("The sources are a single text", fix="Pass a list: [text].")
+    entailment = coerce_entailment(entailment)
+    retriever = None if retriever is None else coerce_retriever(retriever)
+    listed = sources if isinstance(sources, Mapping) else dict(enumerate(zip(sources), start=1))
+    ordered = sorted(listed)
+    read = [[read_document(one, number) for one in listed[number]] for number in ordered]
+    known = dict(zip(ordered, tell_apart(read), strict=True))
+    everything = [passage for passages in known.values() for passage in passages]
     said = list(_read(whole(text)))
     asked = [sentence for sentence in said if sentence.states]
-    cited = await _cited_passages(asked, sources, k)
+    cited = await _cited_passages(asked, known, k)
     others = await _others(asked, cited, retriever or from_passages(everything), k)
-    number_of = {p.id: number for number in reversed(ordered) for p in sources[number]}
-    ids = {number: {passage.id for passage in sources[number]} for number in sources}
+    number_of = {p.id: number for number in reversed(ordered) for p in known[number]}
+    ids = {number: {passage.id for passage in known[number]} for number in known}
 
     def find_number(passage: Passage, sentence: _Said) -> int | None:
         """The number that cites the passage, preferably one of the sentence."""
@@ -107,7 +121,7 @@ async def check(
         _judge(
             sentence,
             [(one, next(supports)) for one in next(of_asked)] if sentence.states else [],
-            sources,
+            known,
         )
         for sentence in said
     ]

@@ -77,7 +77,7 @@ def read_documents(documents: Iterable[object]) -> list[Passage]:
     passages = list[Passage]()
     size = 0
     for number, document in enumerate(documents, start=1):
-        passage = _passage(document, number)
+        passage = read_document(document, number)
         passages.append(passage)
         size += len(passage.text) + len(passage.title)
         if number > MOST_DOCUMENTS or size > MOST_TEXT:
@@ -93,7 +93,12 @@ def read_documents(documents: Iterable[object]) -> list[Passage]:
     return apart
 
 
-def _passage(document: object, number: int) -> Passage:
+def read_document(document: object, number: int) -> Passage:
+    """Return a document as a passage: a text, a dict, a LangChain document or a passage.
+
+    Raises:
+        InputError: It is none of these.
+    """
     if isinstance(document, Passage):
         return document
     if isinstance(document, Document):

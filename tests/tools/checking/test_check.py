@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
+from langchain_core.documents import Document
 
 from citeproof import Passage, check
 from citeproof.errors import InputError
@@ -60,6 +62,29 @@ async def test_each_verdict() -> None:
     assert report.counts.model_dump() == {**once, "contradicted": 0}
     assert report.citation_recall == 0.25
     assert (report.model, report.threshold) == ("shares", 0.9)
+
+
+def entails(premise: str, hypothesis: str) -> float:
+    return float(hypothesis.rstrip(".") in premise)
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [[TOWER.text, Document(LIGHT.text)], {1: [Document(TOWER.text)], 2: [LIGHT.text]}],
+    ids=["listed", "numbered"],
+)
+async def test_texts_documents_and_functions_check_a_text(sources: Any) -> None:
+    text = f"{BUILT[:-1]} [1]. {KEPT[:-1]} [2]. {BROKE}"
+    report = await check(text, sources, entails, retriever=lambda _: [Document(STORM.text)])
+    assert [one.verdict for one in report.sentences] == ["supported", "supported", "uncited"]
+    assert report.model == "entails"
+
+
+async def test_what_no_source_can_be_is_told() -> None:
+    with pytest.raises(InputError, match="The sources are a single text"):
+        await check(BUILT, TOWER.text, entails)
+    with pytest.raises(InputError, match="Document 1 is not a passage: it is a int"):
+        await check(BUILT, [5], entails)  # type: ignore[list-item]
 
 
 async def test_each_round_is_scored_in_one_call_and_every_pair_once() -> None:
