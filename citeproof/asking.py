@@ -28,8 +28,8 @@ def answer(
     """Ask a graph a question and return its answer.
 
     Args:
-        graph: Any graph from a question to an `Answer`, such as `build_vtg(tools)`, or a chain
-            with such a graph at its end.
+        graph: Any graph from a question to an `Answer`, such as `build_vtg(tools)` or LangGraph's
+            `RemoteGraph` of one, or a chain with such a graph at its end.
         question: The question to answer.
         documents: Passages to answer from instead of the index.
         context: Parameters of this run, such as `{"k": 8}`.
@@ -103,6 +103,8 @@ def _answer_in(result: Any) -> Answer:
     found = result.get("answer") if isinstance(result, dict) else None
     if isinstance(found, Answer):
         return found
+    if isinstance(found, Mapping):  # a graph on a server, as JSON
+        return Answer.model_validate(found)
     if isinstance(result, dict) and "__interrupt__" in result:
         raise InputError(
             "The run waits for a person",

@@ -128,6 +128,12 @@ def test_a_run_that_waits_for_a_person_gives_no_answer() -> None:
         answer(graph, QUESTION, config={"configurable": {"thread_id": "1"}})
 
 
+def test_a_graph_on_a_server_answers_with_json() -> None:
+    told = answer(scripted(), QUESTION)
+    remote: Any = RunnableLambda(lambda _: {"answer": told.model_dump(mode="json")})
+    assert answer(remote, QUESTION) == told
+
+
 def test_a_graph_without_an_answer_is_told_of() -> None:
     def nothing(_: QuestionInput) -> dict[str, Any]:
         return {}

@@ -108,6 +108,8 @@ def read_document(document: object, number: int) -> Passage:
         return Passage(id=Passage.make_id(source, text), text=text, source=source)
     if isinstance(document, dict):
         try:
+            if "page_content" in document:  # a LangChain document as JSON
+                return to_passage(Document.model_validate(document))
             fields = {key: whole(v) if isinstance(v, str) else v for key, v in document.items()}
             own = Passage.make_id(f"document {number}", str(document))
             return Passage.model_validate({"id": own, **fields})

@@ -47,12 +47,14 @@ def test_whatever_a_document_is_it_becomes_a_passage() -> None:
         "One.",
         {"text": "Two.", "title": "T", "source": "s", "page": 3, "id": "2"},
         Document("Three.", id="3", metadata={"title": "U", "source": "t", "page": 4}),
+        Document("Four.", id="4").model_dump(),
     ]
     assert read_documents(documents) == [
         A,
         passage("One.", source="document 2"),
         Passage(id="2", text="Two.", title="T", source="s", page=3),
         Passage(id="3", text="Three.", title="U", source="t", page=4, end=6),
+        Passage(id="4", text="Four.", end=5),
     ]
     assert read_documents([]) == []
 
@@ -63,6 +65,7 @@ def test_whatever_a_document_is_it_becomes_a_passage() -> None:
         (None, "it is a NoneType"),
         ({"title": "T"}, "Field required"),
         ({"text": 3}, "Input should be a valid string"),
+        ({"page_content": 3}, "Input should be a valid string"),
         ({"text": "x", "author": "y"}, "Extra inputs are not permitted"),
     ],
 )
