@@ -95,7 +95,8 @@ def check_turn(value: object) -> None:
     Otherwise the thread would take the message for a question that waits to be answered.
 
     Raises:
-        InputError: The message or a document is unusable.
+        InputError: The message or a document is unusable, or the input has another question beside
+            the message, which would be ignored.
     """
     given = dict(fields_of(value))
     messages = _without_overwrite(given.get("messages"))
@@ -103,7 +104,13 @@ def check_turn(value: object) -> None:
         listed = messages if isinstance(messages, list) else [messages]
         last = convert_to_messages(listed)[-1]
         if isinstance(last, HumanMessage):
-            validate_question(str(last.text))
+            said = validate_question(str(last.text))
+            if (question := given.get("question")) and question != said:
+                raise InputError(
+                    "The input has two questions",
+                    why="`question` differs from the last of the `messages`",
+                    fix="Leave one of them out; earlier messages may stay.",
+                )
         documents = given.get("documents") or ()
         if not isinstance(documents, Iterator):  # which can be read only once
             read_documents(documents)

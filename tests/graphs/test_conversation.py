@@ -156,6 +156,21 @@ def test_a_message_that_cannot_be_read_is_not_kept(unusable: Any) -> None:
     assert [kind for kind, _ in said(result["messages"])] == ["human", "ai"] * 2
 
 
+@pytest.mark.parametrize("last", ["human", "ai"])
+def test_a_question_beside_the_messages_must_be_the_only_one(last: str) -> None:
+    """Beside a conversation that ends with an answer, it is the next turn."""
+    turns = [("user", BEFORE), ("ai", BUILT)][: 1 if last == "human" else 2]
+    given: Any = {"question": ASKED, "messages": turns}
+    graph = build_vtg(talk().toolbox())
+    if last == "human":
+        with pytest.raises(InputError, match="The input has two questions: `question` differs"):
+            graph.invoke(given)
+        given["question"] = BEFORE
+        assert graph.invoke(given)["answer"].question == BEFORE
+    else:
+        assert graph.invoke(given)["answer"].asked == ASKED
+
+
 @pytest.mark.parametrize(
     "form",
     [
