@@ -13,9 +13,13 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
+from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Overwrite, StateSnapshot
+from langgraph.runtime import Runtime
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import CachePolicy, Overwrite, StateSnapshot
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
@@ -171,6 +175,44 @@ def test_nodes_fit_a_state_of_somebody_elses(how: str, number: int, status: str)
     assert result["draft"].cited == ("ab"[number - 1],)
     assert [call.role for call in model.calls] == ["claim_generator", "citation_generator"]
     assert all(A.text in call.prompt and B.text in call.prompt for call in model.calls)
+
+
+def test_a_node_is_cached_by_what_it_reads() -> None:
+    """Not by the cost of the nodes before it."""
+
+    def key(state: Any) -> str:
+        return repr([state["question"], state["passages"], state.get("draft")])
+
+    calls = []
+    for policy in (CachePolicy(), CachePolicy(key_func=key)):
+        model = ScriptedChatModel({'{"citations"': {"citations": [1]}, "": LIT})
+        builder = StateGraph(Notebook)
+        builder.add_node("write", ClaimGenerator(model))
+        builder.add_node("cite", CitationGenerator(model), cache_policy=policy)
+        builder.add_edge(START, "write")
+        builder.add_edge("write", "cite")
+        serde = JsonPlusSerializer(allowed_msgpack_modules=True)
+        graph: Any = builder.compile(cache=InMemoryCache(serde=serde))
+        drafts = [graph.invoke({**ASKED, "passages": PAGES})["draft"] for _ in range(2)]
+        assert drafts == [Draft(text=LIT, cited=("a",))] * 2
+        calls.append([call.role for call in model.calls].count("citation_generator"))
+    assert calls == [2, 1]
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_a_node_of_the_callers_reads_its_store(how: str) -> None:
+    def keep(state: VTGState, runtime: Runtime) -> None:
+        draft, store = state["draft"], runtime.store
+        assert draft is not None
+        assert store is not None
+        store.put(("drafts",), "last", {"text": draft.text})
+
+    store = InMemoryStore()
+    tools = Script(claims=[BUILT, "DONE"], citations=[[1]]).toolbox()
+    graph = build_vtg(tools, insert_after={"citation_generator": keep}, store=store)
+    run(graph, how, ASKED)
+    [kept] = store.search(("drafts",))
+    assert kept.value == {"text": BUILT}
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ class BuildOptions(TypedDict, total=False):
 
     checkpointer: Any
     """A LangGraph checkpointer; none by default, as the LangGraph server brings its own."""
+    store: Any
+    """A LangGraph store, for the caller's own nodes; likewise none by default."""
     name: str
     """Name of the graph in traces; defaults to the name of the method."""
     insert_after: Insertions | None
@@ -88,7 +90,9 @@ class MethodBuilder:
         )
         self._end = end
         self.tools, self._question = tools, question
-        self._name, self._checkpointer = options.get("name", method), options.get("checkpointer")
+        self._compiled = {"name": method} | {
+            key: options[key] for key in ("checkpointer", "store", "name") if key in options
+        }
         self._seams = Seams(self.graph, options.get("insert_after") or {})
 
     def add_composer(self, method: str, **how: Any) -> None:
@@ -163,7 +167,7 @@ class MethodBuilder:
             last = COMPOSER if COMPOSER in self.graph.nodes else end
             finish = finish_at(end, self.schema, behind=self._reach(end), last=last)
             self.graph.set_node_defaults(error_handler=finish)
-        graph = self.graph.compile(checkpointer=self._checkpointer, name=self._name)
+        graph = self.graph.compile(**self._compiled)
         return check_runs(graph, self._question, self.schema)
 
     def _reach(self, source: str) -> set[str]:
