@@ -64,7 +64,7 @@ async def plain_loop(box: Toolbox, k: int) -> Any:
     """VTG's straight path, node by node, without a graph and without the question reader."""
     state: Any = {"question": "What holds?", "claims": [], "rejected": [], "dropped": []}
     retriever, writer = Retriever(box.retriever, k=k), ClaimGenerator(box.llm)
-    rest = [
+    rest: list[Any] = [
         CitationGenerator(box.llm),
         GenerationVerifier(box.entailment),
         Simplifier(box.entailment),

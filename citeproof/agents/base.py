@@ -8,7 +8,7 @@ calls beyond the budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from functools import cache
@@ -35,7 +35,7 @@ from typing_extensions import is_typeddict
 from citeproof.errors import CiteproofError, InputError, ModelReplyError
 from citeproof.parameters import Parameters, parameters_from
 from citeproof.prompts import Prompt, check_template, context, read_template, template
-from citeproof.runtime.background import run_in_background
+from citeproof.runtime.background import call_in_thread, run_in_background
 from citeproof.runtime.events import AnswerReady, emit
 from citeproof.runtime.meter import Meter, note, spend, use_meter
 from citeproof.runtime.place import Place, budget_of, current_place, fields_of
@@ -78,8 +78,8 @@ class Node(Runnable[Any, Any]):
             if (model := getattr(self, name, None)) is not None:
                 object.__setattr__(self, name, coerce_entailment(model))
 
-    async def __call__(self, state: Any, /) -> Update:
-        """Do the step."""
+    def __call__(self, state: Any, /) -> Coroutine[Any, Any, Update] | Update:
+        """Do the step: an async method, or a plain one, which runs in a thread."""
         raise NotImplementedError
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:  # noqa: A002
@@ -100,7 +100,8 @@ class Node(Runnable[Any, Any]):
         budget = budget_of(place, self.parameters, state.get("budget"), ledger)
         with use_meter(Meter(total_usage(ledger), budget or BudgetSettings())) as meter:
             try:
-                update = _as_dict(type(self), await node(_with_defaults(type(self), state)))
+                own = _with_defaults(type(self), state)
+                update = _as_dict(type(self), await call_in_thread(node, own))
             except CiteproofError as error:
                 # The error of an inner graph already carries that graph's costs.
                 error.cost = {**error.cost, place.call: _cost(meter, error.cost, place)}

@@ -43,6 +43,7 @@ from citeproof.state import (
     NodeCost,
     NodeState,
     Reflection,
+    RunState,
     SearchRound,
     Update,
     total_usage,
@@ -208,6 +209,22 @@ class Loose(Node):
 
     async def __call__(self, state: dict[str, Any]) -> Update:
         return {"claims": [*state["claims"], state["question"]]}
+
+
+@dataclass(frozen=True)
+class Plain(Node):
+    """A step that waits for nothing, such as a regular expression."""
+
+    def __call__(self, state: NodeState) -> Update:
+        spend(Usage(llm_calls=1))
+        return {"stop": "Enough."}
+
+
+@pytest.mark.parametrize("sync", [True, False])
+async def test_a_node_may_be_a_plain_function(sync: bool) -> None:
+    left = await run(graph_of(Plain(), state=RunState), {"question": "Who?"}, sync)
+    assert left["stop"] == "Enough."
+    assert total_usage(left["ledger"]).llm_calls == 1
 
 
 async def test_a_node_that_does_not_say_what_it_reads_reads_all() -> None:
