@@ -131,7 +131,8 @@ def build_vtg(tools: Toolbox, **options: Unpack[VTGOptions]) -> Graph:
         **options: `checkpointer`: a LangGraph checkpointer; none by default, as the LangGraph
             server brings its own. `name`: name of the graph in traces. `insert_after`: your own
             nodes, as a mapping from the name of a node to the node to insert after it, or from a
-            pair of names to the node to insert between them. All other options are fields of
+            pair of names to the node to insert between them. `store`: a LangGraph store, for your
+            own nodes. All other options are fields of
             `VTGParameters`. They become the defaults of the graph's context, which a run may
             override: `graph.invoke(…, context={"k": 8})`.
 
