@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
@@ -92,6 +93,12 @@ def test_a_graph_that_keeps_a_state_of_its_own_is_refused(tools: Toolbox) -> Non
     """It would answer the next question from the documents of this one."""
     with pytest.raises(SettingsError, match="cannot be built with checkpointer=True: inside"):
         build_vtg(tools, checkpointer=True)
+
+
+def test_a_model_is_no_toolbox() -> None:
+    model: Any = FakeListChatModel(responses=[])
+    with pytest.raises(SettingsError, match=r"graph of vtg needs a Toolbox, not a FakeListChatM"):
+        build_vtg(model)
 
 
 # The context

@@ -59,7 +59,8 @@ class MethodBuilder:
         inside: Whether this is a subgraph that shares the parameters of the graph around it.
 
     Raises:
-        SettingsError: A parameter is unknown or out of range, or the checkpointer is True.
+        SettingsError: The tools are no Toolbox, a parameter is unknown or out of range, or the
+            checkpointer is True.
     """
 
     def __init__(
@@ -75,6 +76,11 @@ class MethodBuilder:
         question: type[Any] = Question,
         inside: bool = False,
     ) -> None:
+        if not isinstance(tools, Toolbox):
+            raise SettingsError(
+                f"The graph of {method} needs a Toolbox, not a {type(tools).__name__}",
+                fix="Pass Toolbox(model, retriever=…) or Toolbox.from_settings().",
+            )
         if options.get("checkpointer") is True:
             raise SettingsError(
                 "A graph cannot be built with checkpointer=True",
