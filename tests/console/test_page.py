@@ -362,7 +362,8 @@ def test_whatever_strangers_wrote_stays_text() -> None:
 
 
 def test_an_abstention_says_so() -> None:
-    near = Passage(id="n", title="Lens", text="It is of glass. Ann Lee built the tower. It shines.")
+    said = "It is of glass. Ann Lee built the tower. It shines."
+    near = Passage(id="n", title="Lens", text=said, source="/docs/lens.md")
     answer = Answer(
         question="Who built the tower?",
         method="vtg",
@@ -371,7 +372,7 @@ def test_an_abstention_says_so() -> None:
         nearest=(QuotedPassage(passage=near, sentence="Ann Lee built the tower."),),
     )
     page = Page(render_page(answer))
-    for words in ("No answer", "Nothing found.", "What came nearest"):
+    for words in ("No answer", "Nothing found.", "What came nearest", "lens.md"):
         assert words in page.text
     for words in ("Sources", "gave no answer"):
         assert words not in page.text

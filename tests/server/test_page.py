@@ -250,7 +250,12 @@ def test_a_failure_is_told_on_the_page(page: Tab) -> None:
 def test_nothing_is_wider_than_the_window(page: Tab, scheme: str, width: int) -> None:
     page.show(scheme=scheme, width=width)
     ask(page)
+    ask(page, "y" * 300, turns=2)  # it is rewritten, and both are shown
     assert page.value("document.documentElement.scrollWidth") <= width
+    assert page.value("document.body.innerText").count("y" * 300) == 1
+    page.click("#open-documents")
+    box = "document.getElementById('documents')"
+    assert page.value(f"{box}.scrollWidth <= {box}.clientWidth")
     paper = page.value("getComputedStyle(document.body).backgroundColor")
     assert (paper == "rgb(251, 250, 247)") is (scheme == "light")
 
