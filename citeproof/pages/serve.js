@@ -340,6 +340,7 @@
       for await (const [name, event] of events(response)) {
         if (name === "error") throw new Error(event.error.message);
         if (name === "run") run = turn.run = event.run;
+        if (name === "started") address(conversation);
         if (name === "answer_ready") understood = event.answer.question;
         turn.take(name, event);
       }
@@ -347,6 +348,7 @@
     } catch (error) {
       const stopped = error.name === "AbortError";
       turn.fail(stopped ? "Stopped." : explain(error));
+      if (turn.place.isConnected) question.value ||= asked; // to ask it again, or differently
       speak(stopped ? "Stopped." : "");
     } finally {
       asking = null;
@@ -374,9 +376,15 @@
   });
   find("#new").addEventListener("click", () => begin());
 
-  function begin(name = makeName()) {
+  // The address names the conversation, so that it is shown again when the page is reloaded.
+  function address(name) {
+    history.replaceState(null, "", name ? `/?conversation=${encodeURIComponent(name)}` : "/");
+  }
+
+  function begin(name = "") {
     asking?.abort();
-    conversation = name;
+    conversation = name || makeName();
+    address(name);
     begun += 1;
     turns.replaceChildren();
     find("#welcome").classList.remove("over");
@@ -480,27 +488,36 @@
     return `/api/conversations/${encodeURIComponent(name)}`;
   }
 
-  function remover(name, path, kind) {
-    const button = create("button", { type: "button", className: "remove", textContent: "Remove", ariaLabel: `Remove ${name}` });
+  // A row of a list, with a button that removes it when pressed twice.
+  function row(shown, name, path, kind) {
+    const button = create("button", { type: "button", className: "remove" });
+    const problem = create("p", { className: "problem", role: "alert", hidden: true });
+    const line = create("li", {}, shown, button, problem);
+    const label = (words) => Object.assign(button, { textContent: words, ariaLabel: `${words} ${name}` });
     let sure = false;
+    label("Remove");
     button.addEventListener("click", async () => {
       if (!sure) {
         sure = true;
-        button.textContent = "Really?";
-        setTimeout(() => { sure = false; button.textContent = "Remove"; }, 4000);
+        label("Really remove");
+        setTimeout(() => { sure = false; label("Remove"); }, 4000);
         return;
       }
       button.disabled = true;
       try {
         await request(path, { method: "DELETE" });
-        speak(`Removed ${name}`);
+        const list = line.parentElement;
+        const at = [...list.children].indexOf(line);
         if (path === conversationPath(conversation)) begin();
         await show[kind]();
+        const next = list.children[at] ?? list.lastElementChild;
+        find(next ? ".remove" : ".close", next ?? list.parentElement).focus();
       } catch (error) {
-        button.textContent = explain(error);
+        button.disabled = false;
+        reveal(problem, explain(error));
       }
     });
-    return button;
+    return line;
   }
 
   async function reopen(name) {

@@ -182,6 +182,20 @@ def test_stop_ends_the_run(browser: Tab, tmp_path: Path) -> None:
         assert model.given_up.wait(60)
     assert browser.value("document.getElementById('stop').hidden")
     assert browser.value("document.activeElement.id") == "question"
+    assert browser.value("document.getElementById('question').value") == QUESTION
+
+
+def test_a_reloaded_page_shows_its_conversation(page: Tab, url: str) -> None:
+    ask(page)
+    page.call("Page.reload")
+    page.wait("document.querySelectorAll('.turn .settled').length === 1")
+    ask(page, "And when was it lit?", turns=2)
+    [kept] = httpx.get(f"{url}/api/conversations").json()["conversations"]
+    assert page.value("location.search") == f"?conversation={kept['id']}"
+    page.click("#new")
+    page.call("Page.reload")
+    page.wait("document.readyState === 'complete' && document.activeElement.id === 'question'")
+    assert page.value("document.querySelectorAll('.turn').length") == 0
 
 
 def test_parameters_are_sent(page: Tab) -> None:
