@@ -466,7 +466,7 @@
         const name = one.file
           ? create("a", { href: one.file, target: "_blank", rel: "noopener", textContent: one.name })
           : create("span", { textContent: one.name });
-        return create("li", {}, name, remover(one.name, `/api/documents/${one.id}`, "documents"));
+        return row(name, one.name, `/api/documents/${one.id}`, "documents");
       }));
     },
     async conversations() {
@@ -479,7 +479,7 @@
           dialog.close();
           reopen(one.id);
         });
-        return create("li", {}, title, remover(one.title, conversationPath(one.id), "conversations"));
+        return row(title, one.title, conversationPath(one.id), "conversations");
       }));
     },
   };
@@ -585,5 +585,7 @@
     setTimeout(ready, 1000);
   }
   ready();
-  question.focus();
+  const named = new URLSearchParams(location.search).get("conversation");
+  if (named) reopen(named);
+  else question.focus();
 })();

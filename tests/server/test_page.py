@@ -198,6 +198,26 @@ def test_a_reloaded_page_shows_its_conversation(page: Tab, url: str) -> None:
     assert page.value("document.querySelectorAll('.turn').length") == 0
 
 
+def test_a_refused_removal_is_told_and_may_be_tried_again(browser: Tab, tmp_path: Path) -> None:
+    browser.show(width=360)
+    with served(tmp_path, toolbox(StuckModel(reply))) as url:
+        go(browser, url)
+        type_in(browser, QUESTION)
+        browser.wait("!!document.querySelector('.written .claim')")
+        browser.click("#open-conversations")
+        browser.wait("!!document.querySelector('#conversations .remove')")
+        browser.click("#conversations .remove")
+        label = "document.querySelector('#conversations .remove').ariaLabel"
+        assert browser.value(label) == f"Really remove {QUESTION}"
+        browser.click("#conversations .remove")
+        browser.wait("!!document.querySelector('#conversations .problem:not([hidden])')")
+        told = browser.value("document.querySelector('#conversations .problem').innerText")
+        assert told.startswith("This conversation is being answered.")
+        assert not browser.value("document.querySelector('#conversations .remove').disabled")
+        box = "document.getElementById('conversations')"
+        assert browser.value(f"{box}.scrollWidth <= {box}.clientWidth")
+
+
 def test_parameters_are_sent(page: Tab) -> None:
     page.wait("!!document.getElementById('parameter-max_claims')")
     page.value("document.getElementById('parameter-max_claims').value = 1")
@@ -220,6 +240,7 @@ def test_a_document_is_added_and_removed(page: Tab, tmp_path: Path, url: str) ->
     page.click(button)
     page.click(button)
     page.wait("document.querySelectorAll('#list li').length === 1")
+    page.wait("document.activeElement.ariaLabel === 'Remove tower.md'")
     page.press("Escape")
     assert not page.value("document.getElementById('documents').open")
     assert page.complaints == []
