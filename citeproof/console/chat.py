@@ -115,10 +115,15 @@ class Chat:
         self.moments = moments
         if self.answer.reason:
             write_line(self.console, self.answer.reason, "yellow")
+        more = {
+            "source": self.answer.passages,
+            "near passage": self.answer.nearest,
+            "note": self.answer.notes,
+        }
         parts = [describe_proved(self.answer)] if self.answer.claims else []
-        if self.answer.passages:
-            parts.append(f"{count(len(self.answer.passages), 'source')}: /sources")
-        write_line(self.console, " · ".join(parts), "dim")
+        parts += [count(len(found), kind) for kind, found in more.items() if found]
+        where = ": /sources" if any(more.values()) else ""
+        write_line(self.console, " · ".join(parts) + where, "dim")
 
     async def _forget(self) -> None:
         """Delete the conversation and begin a new one."""

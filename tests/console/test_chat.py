@@ -83,6 +83,13 @@ def test_ask_with_the_same_thread_goes_on_with_the_conversation(script: Talk) ->
     assert script.queries == [BEFORE, WHOLE]
 
 
+def test_that_an_answer_has_notes_or_near_passages_is_told(script: Talk) -> None:
+    script.claims, script.rewriting = ["DONE"] * 2, "No question"
+    out, _ = chat_here(script, BEFORE, ASKED)
+    told = [line for line in out.splitlines() if line.endswith("/sources")]
+    assert told == ["2 near passages: /sources", "2 near passages · 1 note: /sources"]
+
+
 @pytest.mark.parametrize("options", [(), ("--thread", "t")])
 def test_new_begins_a_conversation_without_the_one_before(
     script: Talk, options: tuple[str, ...]

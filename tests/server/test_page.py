@@ -104,6 +104,8 @@ def test_the_keyboard_reaches_a_citation_and_its_card(page: Tab) -> None:
 def test_a_follow_up_is_a_second_turn_of_the_conversation(page: Tab, url: str) -> None:
     ask(page)
     ask(page, "And when was it lit?", turns=2)
+    costs = page.value("[...document.querySelectorAll('.cost > summary')].map((s) => s.innerText)")
+    assert [cost.endswith(" · 1 note") for cost in costs] == [False, True]
     ids = page.value("[...document.querySelectorAll('[id]')].map((one) => one.id)")
     assert len(ids) == len(set(ids))
     [kept] = httpx.get(f"{url}/api/conversations").json()["conversations"]
