@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -104,15 +105,21 @@ class _Library:
 
 def _list_documents(index: Index) -> list[dict[str, Any]]:
     """List id, name, and the address of the file if it still exists."""
-    names = (one.document for one in index.documents() if one.whole)
+    names = [one.document for one in index.documents() if one.whole]
+    often = Counter(map(file_name, names))
     return [
         {
             "id": (key := document_id(name)),
-            "name": plain(file_name(name)),
+            "name": plain(file_name(name) if often[file_name(name)] == 1 else _with_folder(name)),
             "file": f"/api/documents/{key}/file" if _has_file(Path(name)) else None,
         }
         for name in sorted(names, key=lambda name: file_name(name).lower())
     ]
+
+
+def _with_folder(name: str) -> str:
+    """Return the name of a file with its folder's, as several have the same name."""
+    return "/".join(Path(name).parts[-2:])
 
 
 def _has_file(path: Path) -> bool:

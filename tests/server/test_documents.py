@@ -61,6 +61,17 @@ async def test_documents_come_and_go(http: httpx.AsyncClient, tmp_path: Path) ->
     assert (await http.delete(f"/api/documents/{there['tower.md']['id']}")).status_code == 404
 
 
+async def test_files_of_the_same_name_are_told_apart(
+    http: httpx.AsyncClient, tmp_path: Path, index: Index
+) -> None:
+    for folder in ("east", "west"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "readme.md").write_text(f"The {folder} tower is tall.")
+    (tmp_path / "east/keepers.md").write_text(TOWER)
+    index.update([tmp_path / "east", tmp_path / "west"])
+    assert set(await listed(http)) == {"east/readme.md", "west/readme.md", "keepers.md"}
+
+
 async def test_what_no_browser_shows_is_saved(http: httpx.AsyncClient) -> None:
     book = Workbook()
     book.active.append(["Tower", "Builder"])
