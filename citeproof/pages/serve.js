@@ -90,10 +90,12 @@
       this.numbers = new Map();
       this.claims = 0;
       this.current = null;
-      find(".asked", this.place).textContent = asked;
+      const heading = find(".asked", this.place);
+      heading.textContent = asked;
       find("#welcome").classList.add("over");
       find("#new").hidden = false;
       turns.append(this.place);
+      if (heading.scrollHeight > heading.clientHeight) heading.tabIndex = 0; // to scroll it with the keyboard
     }
 
     doing(words) {
@@ -553,9 +555,11 @@
         if (name === "progress") line.replaceChildren(`${told.document} `, create("progress", { max: told.total, value: told.done }));
         if (name === "waiting") line.textContent = "Loading the models…";
         if (name === "report") {
-          const added = told.added.length + told.updated.length;
-          line.textContent = added === 1 ? "1 document added." : `${added} documents added.`;
-          for (const [file, why] of [...told.errors, ...told.problems]) find("#adding").append(create("li", { textContent: `${file}: ${why}` }));
+          const tell = (count, what) => (count ? `${count} ${count === 1 ? "document" : "documents"} ${what}. ` : "");
+          line.textContent = tell(told.added.length + told.updated.length, "added") + tell(told.unchanged.length, "unchanged");
+          for (const [file, why] of [...told.errors, ...told.problems]) {
+            find("#adding").append(create("li", { textContent: why.startsWith(file) ? why : `${file}: ${why}` }));
+          }
         }
       }
       await show.documents();

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 
 from citeproof.graphs.registry import METHODS
 from citeproof.pages.render import asset, fragment
-from citeproof.server.asking import LONGEST_CLAIM, LONGEST_QUESTION
+from citeproof.server.asking import LONGEST_CLAIM
 from citeproof.server.conversations import Conversations
 from citeproof.server.errors import NotFoundError
 from citeproof.server.public import with_links
@@ -29,8 +29,8 @@ def page_routes(runs: Runs, conversations: Conversations) -> APIRouter:
     async def page() -> HTMLResponse:
         methods = [method for method in METHODS.values() if method.served]
         endings = ", ".join(READERS)
-        limits = {"longest": LONGEST_QUESTION, "longest_claim": LONGEST_CLAIM}
-        return HTMLResponse(fragment("serve.html", methods=methods, endings=endings, **limits))
+        given = {"methods": methods, "endings": endings, "longest_claim": LONGEST_CLAIM}
+        return HTMLResponse(fragment("serve.html", **given))
 
     @router.get("/static/{name}", include_in_schema=False)
     async def static(name: str) -> Response:

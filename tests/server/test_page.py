@@ -220,6 +220,21 @@ def test_a_refused_removal_is_told_and_may_be_tried_again(browser: Tab, tmp_path
         assert browser.value(f"{box}.scrollWidth <= {box}.clientWidth")
 
 
+def test_a_question_that_is_too_long_is_refused_whole(page: Tab) -> None:
+    asked = "Who built it?\n" + "And why? " * 500
+    type_in(page, asked)
+    page.wait("!!document.querySelector('.turn .problem:not([hidden])')")
+    told = page.value("document.querySelector('.turn .problem').innerText")
+    assert told == "The question is too long. Use at most 4,000 characters."
+    assert page.value("document.getElementById('question').value") == asked.strip()
+    shown = "document.querySelector('.asked')"
+    assert page.value(f"{shown}.innerText").startswith("Who built it?\n")
+    assert page.value(f"{shown}.clientHeight < innerHeight / 2 && {shown}.tabIndex === 0")
+    page.value("document.getElementById('question').value = ''")
+    type_in(page, QUESTION)
+    assert page.value("[...document.querySelectorAll('.asked')].at(-1).tabIndex") == -1
+
+
 def test_parameters_are_sent(page: Tab) -> None:
     page.wait("!!document.getElementById('parameter-max_claims')")
     page.value("document.getElementById('parameter-max_claims').value = 1")
@@ -236,6 +251,13 @@ def test_a_document_is_added_and_removed(page: Tab, tmp_path: Path, url: str) ->
     node = page.call("DOM.querySelector", nodeId=document, selector="#files")["nodeId"]
     page.call("DOM.setFileInputFiles", nodeId=node, files=[str(file)])
     page.wait("document.querySelector('#adding').innerText.includes('1 document added.')")
+    page.wait("document.querySelectorAll('#list li').length === 2")
+    empty = tmp_path / "empty.md"
+    empty.touch()
+    page.value("document.querySelector('#list').replaceChildren()")
+    page.call("DOM.setFileInputFiles", nodeId=node, files=[str(file), str(empty)])
+    page.wait("document.querySelector('#adding').innerText.includes('1 document unchanged.')")
+    page.wait("document.querySelector('#adding').innerText.includes('\\nempty.md is empty.')")
     page.wait("document.querySelectorAll('#list li').length === 2")
     button = "#list li:nth-child(1) .remove"
     assert page.value(f"document.querySelector('{button}').ariaLabel") == "Remove storm.txt"
