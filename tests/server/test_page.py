@@ -159,6 +159,22 @@ def test_a_conversation_without_an_answer_is_told_of(browser: Tab, tmp_path: Pat
     assert told == "No question of this conversation was answered."
 
 
+def test_a_citation_never_begins_a_line_and_passages_keep_theirs(page: Tab) -> None:
+    ask(page)
+    alone = (
+        "document.querySelector('.prose').style.width = w + 'px';"
+        "for (const one of document.querySelectorAll('.said')) {"
+        "const [claim, chip] = ['.claim', '.chip'].map((s) => one.querySelector(s));"
+        "const end = [...claim.getClientRects()].at(-1).right;"
+        "if (chip.getBoundingClientRect().left < end - 1) found += 1 }"
+    )
+    assert page.value(f"found = 0; for (let w = 90; w < 400; w++) {{ {alone} }} found") == 0
+    page.value("document.querySelector('.sources blockquote').textContent = '1. Lit\\n2. Dark'")
+    assert (
+        page.value("document.querySelector('.sources blockquote').innerText") == "1. Lit\n2. Dark"
+    )
+
+
 def test_the_trace_unfolds(page: Tab) -> None:
     ask(page)
     steps = "document.querySelector('.trace .steps').checkVisibility()"
