@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import signal
 import socket
 import sys
@@ -80,8 +81,16 @@ def serve(
         # No access log, because it would contain questions and tokens. Logging stays as it is,
         # because uvicorn's own configuration closes all other handlers.
         config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=3)
+        log = logging.getLogger("uvicorn.error")
+        log.addFilter(_is_no_cut)
+        held.callback(log.removeFilter, _is_no_cut)
         tell(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _is_no_cut(record: logging.LogRecord) -> bool:
+    """Whether a record is of anything but an answer that was cut off by the server's own end."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 async def _try(checkpoints: Checkpoints) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import socket
@@ -162,6 +163,20 @@ def test_in_memory_nothing_is_left_on_disk(tmp_path: Path, monkeypatch: pytest.M
     run(["serve", "--port", "0", "--set", "chroma.in_memory=true"], code=0)
     assert left == [["threads.sqlite"]]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_answer_that_the_end_of_the_server_cuts_off_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def end(*_: object, **__: object) -> None:
+        for failure in (asyncio.CancelledError(), ValueError()):
+            told = f"failed: {failure!r}"
+            logging.getLogger("uvicorn.error").error(told, exc_info=failure)
+
+    monkeypatch.setattr(uvicorn.Server, "run", end)
+    run(["serve", "--port", "0", "--store", str(tmp_path)], code=0)
+    assert caplog.messages == ["failed: ValueError()"]
+    assert logging.getLogger("uvicorn.error").filters == []
 
 
 def test_conversations_that_cannot_be_kept_are_told(tmp_path: Path) -> None:
