@@ -49,7 +49,8 @@ class Run:
     def markdown(self) -> str:
         """Render the answer with its sources as Markdown."""
         answer, _ = self._show(file_name)
-        parts = [f"# {literal(answer.question)}", paragraph(answer.text or answer.reason)]
+        lines = (answer.text or answer.reason).splitlines()
+        parts = [f"# {literal(answer.question)}", *map(paragraph, lines)]
         if answer.passages:
             parts.append("\n".join(_sources(answer)))
         return "\n\n".join(parts) + "\n"

@@ -166,6 +166,8 @@ async def test_a_conversation_of_the_command_line_goes_on(tmp_path: Path, name: 
 
 def test_a_citation_without_a_sentence_quotes_nothing() -> None:
     sources = Run("r", sample.ANSWER).markdown().splitlines()[-3:]
+    listed = sample.ANSWER.model_copy(update={"text": "It has:\n- a lamp [1]\n- a bell [2]"})
+    assert "\n\nIt has:\n\n\\- a lamp [1]\n\n\\- a bell [2]\n\n" in Run("r", listed).markdown()
     assert [line.count("“") for line in sources] == [1, 1, 1]
 
 
