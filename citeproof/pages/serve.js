@@ -476,7 +476,9 @@
       const { conversations } = await read("/api/conversations");
       find(".hint", dialog).hidden = conversations.length > 0;
       find(".listed", dialog).replaceChildren(...conversations.map((one) => {
-        const title = create("button", { type: "button", className: "title", textContent: one.title });
+        const at = one.at ? new Date(one.at * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }) : "";
+        const title = create("button", { type: "button", className: "title", textContent: one.title },
+          create("span", { className: "hint", textContent: ` ${at}` }));
         title.addEventListener("click", () => {
           dialog.close();
           reopen(one.id);

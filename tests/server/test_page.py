@@ -115,6 +115,9 @@ def test_a_follow_up_is_a_second_turn_of_the_conversation(page: Tab, url: str) -
     assert page.value("document.querySelectorAll('.turn').length") == 0
     page.click("#open-conversations")
     page.wait("!!document.querySelector('#conversations .title')")
+    listed = page.value("document.querySelector('#conversations .title').innerText")
+    assert listed.startswith(QUESTION)
+    assert str(page.value("new Date().getFullYear()")) in listed, "some have the same question"
     page.click("#conversations .title")
     page.wait("document.querySelectorAll('.turn .settled').length === 2")
     page.value("document.querySelector('#conversations .listed').replaceChildren()")
