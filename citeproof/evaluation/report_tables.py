@@ -218,9 +218,10 @@ def notes(entries: Sequence[Entry], base: Entry | None, columns: tuple[str, ...]
             notes.append(f"{both} were scored in different modes, so they have no differences.")
         if (manifest := entry.run.manifest) is None:
             continue
-        if manifest.totals.waiting:
-            waiting = count(manifest.totals.waiting, "example")
-            notes.append(f"{entry.name} is not finished: {waiting} to go.")
+        # Not from the totals, which a killed run did not write.
+        if waiting := manifest.data.examples - len(entry.run.examples):
+            to_go = count(waiting, "example")
+            notes.append(f"{entry.name} is not finished: {to_go} to go.")
         if manifest.totals.nothing_new:
             known = count(manifest.totals.nothing_new, "question")
             notes.append(
