@@ -263,11 +263,11 @@ class _Watched(bars.Progress):
 
     async def take(self, example: Example, result: Result, kept: bool) -> None:
         """Count a result; one kept from an earlier sitting says nothing about the time left."""
-        self._done += 1
         if result.error is None:
             [self._scores[example.id]] = await score([(example, result)], None)
         else:
             self._errors += 1
+        self._done += 1  # after the scores, during which others finish
         if kept:
             self.reset(self._bar, completed=self._done)
         else:

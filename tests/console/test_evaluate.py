@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from pathlib import Path
@@ -60,6 +61,22 @@ def test_a_run_is_made_told_line_by_line_and_summed_up() -> None:
     assert made.settings["llm"]["model"] == "local"
     assert made.sittings[0].at_once == 1  # the embedded model writes one by one
     assert made.models["entailment"]["name"] == "table"
+
+
+def test_answers_that_come_together_are_counted_one_by_one(tmp_path: Path) -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, width=120)
+
+    async def take() -> None:
+        with evaluate._Watched(console, tmp_path, 4) as watched:
+            results = [Result(id=own.id, question="?", output="red") for own in asked]
+            pairs = zip(asked, results, strict=True)
+            await asyncio.gather(*(watched.take(own, result, False) for own, result in pairs))
+
+    asked = examples(tmp_path, 4)
+    asyncio.run(take())
+    lines = screen.getvalue().splitlines()
+    assert [line.split()[0] for line in lines] == ["1/4", "2/4", "3/4", "4/4"]
 
 
 def test_other_models_than_the_embedded_one_answer_several_at_once(opened: list[Settings]) -> None:
