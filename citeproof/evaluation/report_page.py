@@ -33,14 +33,14 @@ def render_report(made: Report) -> str:
     The file loads nothing, sends nothing and runs no scripts: its content security policy only
     allows its own style. All texts of the runs are escaped.
     """
-    answers = sum(len(entry.run.results) for entry in made.entries)
+    answers = sum(len(entry.run.items()) for entry in made.entries)
     return render_page(
         "report.html",
         f"{asset('report.css')}\n{asset('plots.css')}",
         script=False,
         title="Comparison of runs",
         kind="report",
-        reason=f"{count(len(made.entries), 'run')} · {count(answers, 'question')}",
+        reason=f"{count(len(made.entries), 'run')} · {count(answers, 'answer')}",
         made=made,
         figures=list(_figures(made)),
         colours=COLOURS,
@@ -51,7 +51,8 @@ def _figures(made: Report) -> Iterator[tuple[str, Markup]]:
     shown = [(name, name_metric(name)) for name in made.plotted]
     for name, said in shown:
         for cost in _COSTS:
-            if series := made.series(name, cost):
+            series = made.series(name, cost)
+            if any(own.points[-1].x for own in series):  # some methods call no language model
                 yield f"{said} against {cost}", plot(series, f"{cost} per question", said)
     curves = [(entry, own) for entry in made.entries if (own := curve(entry.run.results))]
     for of in sorted({of for _, (of, _) in curves}):

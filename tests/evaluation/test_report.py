@@ -25,7 +25,7 @@ from citeproof.evaluation.runner import run
 from citeproof.evaluation.runs import Run, open_run
 from citeproof.evaluation.scorecard import Judge, make_scorecard, read_scorecard, write_scorecard
 from citeproof.evaluation.scoring import aggregate
-from citeproof.evaluation.statistics import estimate, estimate_all
+from citeproof.evaluation.statistics import Estimate, estimate, estimate_all
 from citeproof.files import write_whole
 from citeproof.testing import TableEntailment
 from citeproof.types import Answer
@@ -381,6 +381,17 @@ async def test_a_page_is_whole_loads_nothing_and_runs_nothing(tmp_path: Path) ->
     titles = [title.text or "" for title in ET.fromstring(drawn[0]).iter("title")]
     assert titles[0].startswith("1 a|b")
     assert titles[1].startswith("2 two: citation F1 1 [1, 1] at tokens per question ")
+
+
+async def test_a_page_counts_answers_and_plots_no_cost_that_no_run_has(tmp_path: Path) -> None:
+    found = await report([await kept(tmp_path / "one"), await kept(tmp_path / "two")])
+    assert "2 runs · 8 answers" in render_report(found)
+    none = Estimate(value=0.0, low=0.0, high=0.0, n=4)
+    free = {"prompt_tokens": none, "completion_tokens": none}
+    entries = [replace(entry, costs=entry.costs | free) for entry in found.entries]
+    page = render_report(replace(found, entries=entries))
+    assert "citation F1 against seconds" in page
+    assert "against tokens" not in page
 
 
 def test_a_plot_places_points_where_their_values_are() -> None:
