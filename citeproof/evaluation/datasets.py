@@ -130,7 +130,7 @@ def _of_file(path: Path) -> Iterator[tuple[str, Any]]:
     if path.suffix.lower() in (".csv", ".tsv"):
         yield from of_dpr(text, path)
         return
-    data = _parse(text, str(path))
+    data = _parse(text, str(path), "If each line is an object of its own, name it .jsonl.")
     if isinstance(data, dict):
         data = data.get("data", data.get("dev"))
     if isinstance(data, dict):  # ASQA.json has a split's questions by their ids
@@ -146,14 +146,14 @@ def _of_file(path: Path) -> Iterator[tuple[str, Any]]:
         yield f"{path}, question {number},", raw
 
 
-def _parse(text: str, place: str) -> Any:
+def _parse(text: str, place: str, fix: str = FORM) -> Any:
     try:
         parsed = json.loads(text, parse_constant=_refuse)
         if "\\ud" in text.lower():  # perhaps half a character
             parsed = json.loads(whole(json.dumps(parsed, ensure_ascii=False)))
         return parsed
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place} is not JSON", why=str(error), fix=FORM) from error
+        raise InputError(f"{place} is not JSON", why=str(error), fix=fix) from error
 
 
 def _refuse(constant: str) -> None:

@@ -20,7 +20,7 @@ _DESCRIPTION = re.compile(r'\(description (?:"((?:[^"\\]|\\.)*)"|([^()"]+))\)')
 """An answer in `(list (description "Ann Lee") (description Oslo))`."""
 FORM = (
     'Write each question as {"question": "…", "answers": ["…"]}, or as ALCE does; see '
-    "`read_examples`."
+    "docs/evaluation.md."
 )
 """The advice in error messages."""
 
@@ -135,8 +135,8 @@ class _Row(BaseModel, strict=True):
     references: list[str] | None = None
     selected_sentences: list[Any] | None = None
     claims: list[str] | None = None
-    gold_passages: list[str] = []
-    docs: list[_Document] = []
+    gold_passages: list[str | int] | None = None
+    docs: list[_Document] | None = None
 
 
 def example(raw: Mapping[str, Any], place: str, fallback: str) -> Example:
@@ -148,7 +148,9 @@ def example(raw: Mapping[str, Any], place: str, fallback: str) -> Example:
         row = _Row.model_validate(_in_our_words(raw, place))
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"] if "[" not in str(part))
+        # Without the names of the types that a field may have.
+        parts = [str(part) for part in first["loc"]]
+        field = ".".join(p for p in parts if p not in ("str", "int") and "[" not in p)
         why = f"its `{field}`: {first['msg']}" if field else "it is not an object"
         raise InputError(f"{place} is not a question", why=why, fix=FORM) from error
     if not row.question.strip():
@@ -166,8 +168,8 @@ def example(raw: Mapping[str, Any], place: str, fallback: str) -> Example:
         sub_questions=tuple(asked) if all(asked) else (),
         references=_references(row),
         claims=tuple(row.claims or ()),
-        gold=tuple(row.gold_passages),
-        documents=tuple(map(_passage, row.docs)),
+        gold=tuple(map(str, row.gold_passages or ())),
+        documents=tuple(map(_passage, row.docs or ())),
         raw=dict(raw),
     )
 

@@ -94,6 +94,9 @@ BUILT = {"question": "Who built it?", "short_answers": ["Ann"]}
         # Ours: no answer at all.
         ({"answers": [], "documents": ["a.md"], "kind": "unanswerable"}, {"answerable": False}),
         ({"answers": [], "answerable": True}, {}),
+        # Tables write null for what is missing, and numbers for ids.
+        ({"docs": None, "gold_passages": None, "answers": None}, {}),
+        ({"gold_passages": [7, "p1"]}, {"gold": ("7", "p1")}),
         (
             {"docs": [{"title": None, "text": "Ann."}]},
             {"documents": (Passage(id=Passage.make_id("", "Ann."), text="Ann."),)},
@@ -163,6 +166,7 @@ def test_a_sample_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
         ('{"question": " "}', r"line 2, is not a question: its `question` is empty"),
         ('{"question": "Who?", "answers": ["Ann", 5]}', r"its `answers\.1`: .*string"),
         ('{"question": "Who?", "docs": [{"title": "T"}]}', r"its `docs\.0\.text`: Field required"),
+        ('{"question": "Who?", "id": 1.5}', r"its `id`: Input should be a valid string"),
         ('{"question": "Who?", "task": "trivia"}', r"its `task`: .*qampari"),
         ('{"question": "Who?", "id": "a"}', r"line 2, cannot be used: .* same id 'a'"),
         ('{"qText": "Who?"}', r"its `qText` is as in brmson's WebQuestions, but .*'qId'"),
@@ -184,6 +188,7 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, told: str) -> None:
         ("set.json", '{"rows": []}', "neither a list of objects nor an object with a list"),
         ("set.json", "[]", "contains no question"),
         ("set.json", '[{"question": "Who?"}, {}]', "set.json, question 2, is not a question"),
+        ("set.json", '{"question": "Who?"}\n{"question": "Who?"}', "object .* name it .jsonl"),
         ("set.jsonl", "\n\n", "set.jsonl is empty"),
         ("set.csv", "Who?\t['Ann']\nWho?,Ann", "set.csv, line 2, is not a question: .* a tab and"),
         ("set.csv", "Who?\t5", "line 1, is not a question: its `answers`"),
