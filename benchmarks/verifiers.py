@@ -154,7 +154,13 @@ def main() -> None:
     parser.add_argument("--table", type=Path, help="also write the table to this file")
     given = parser.parse_args()
     settings, others = read_arguments(given.config, given.set)
-    sets = dict(map(sample, given.pairs))
+    try:
+        drawn = [sample(entry) for entry in given.pairs]
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    sets = dict(drawn)
+    if len(sets) < len(drawn):
+        parser.error("two files of pairs have the same name, which names their rows in the table")
     if given.aggrefact:
         sets |= aggrefact(given.aggrefact, given.count)
     if others or not sets:

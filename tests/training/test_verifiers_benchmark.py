@@ -83,6 +83,27 @@ def test_the_table_has_a_row_for_each_set_and_one_for_the_mean(tmp_path: Path) -
     assert mean.startswith("| **mean** |  |  |  | 0.083 | 0.950 | 0.950 | 0.950 |")
 
 
+def test_pairs_that_cannot_be_measured_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"premise": "p", "hypothesis": "h", "label": "entailed"}
+    paths = [tmp_path / name / "dev.jsonl" for name in "abc"]
+    for path, label in zip(paths, ("entailed", "not_entailed", 1), strict=True):
+        path.parent.mkdir()
+        path.write_text(json.dumps({**row, "label": label}), encoding="utf-8")
+    out = ["--out", str(tmp_path / "scores.jsonl")]
+    for named, told in (
+        (paths[:2], "two files of pairs have the same name"),
+        (paths[2:], "dev.jsonl, line 1: unknown label 1"),
+        ([tmp_path / "none.jsonl"], "No such file or directory"),
+    ):
+        line = ["verifiers.py", *out, *(part for path in named for part in ("--pairs", str(path)))]
+        monkeypatch.setattr(sys, "argv", line)
+        with pytest.raises(SystemExit):
+            verifiers.main()
+        assert told in capsys.readouterr().err
+
+
 def test_the_settings_are_those_of_the_product(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
