@@ -113,6 +113,24 @@ async def test_nothing_is_kept_of_a_call_that_failed(tmp_path: Path) -> None:
         assert database.execute("SELECT count(*) FROM scores").fetchone() == (0,)
 
 
+async def test_an_interruption_loses_only_the_last_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stopped(TableEntailment):
+        async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+            if len(self.pairs) == 4:
+                raise KeyboardInterrupt
+            return await super().scores(pairs)
+
+    monkeypatch.setattr("citeproof.tools.entailment.cache._BATCH", 2)
+    asked, file = [Pair("p", str(n)) for n in range(5)], tmp_path / "scores.db"
+    with pytest.raises(KeyboardInterrupt):
+        await CachedEntailment(Stopped({}, default=0.7), file=file).scores(asked)
+    rest = TableEntailment({}, default=0.7)
+    assert await CachedEntailment(rest, file=file).scores(asked) == [0.7] * 5
+    assert rest.pairs == asked[4:]
+
+
 async def test_the_judges_score_is_the_probability_of_yes() -> None:
     model = ScriptedChatModel([Choice(Yes=0.9, No=0.1), Choice(Yes=0.25, No=0.75)])
     scores = await Judge(LLM(model)).scores([LEFT, RIGHT])

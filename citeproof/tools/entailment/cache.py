@@ -28,6 +28,9 @@ from citeproof.types import Usage
 
 MOST = 20_000
 """Most scores kept in memory; the oldest are dropped first."""
+_BATCH = 256
+"""Pairs computed between two writes; an interruption loses at most these. Much smaller batches
+would leave actors or a GPU idle."""
 _SELECT = "SELECT score, contradiction FROM scores WHERE key = ?"
 
 
@@ -67,9 +70,11 @@ class CachedEntailment:
         """
         known = await self._find(pairs)
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-        if new:
+        step = _BATCH if self._file is not None else max(1, len(new))
+        for begin in range(0, len(new), step):
+            some = new[begin : begin + step]
             with collect_unread() as unread:
-                computed = dict(zip(new, await self.model.scores(new), strict=True))
+                computed = dict(zip(some, await self.model.scores(some), strict=True))
             kept = {pair: score for pair, score in computed.items() if pair not in unread}
             if self._file is not None:
                 await asyncio.to_thread(self._file.write, kept)
