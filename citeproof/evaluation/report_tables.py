@@ -30,6 +30,8 @@ _MODES = (
 )
 _CHANCE = re.compile(r"(?:^|\.)(?:seed|temperature|namespace)$")
 """Fields in which runs of one configuration may differ."""
+_JUDGED = ("citation_recall", "citation_precision", "citation_f1", "wrongly_proved", "claim_recall")
+"""Metrics whose values depend on the entailment model that judged."""
 _CORRECT: dict[Task, str] = {
     "asqa": "em_recall",
     "eli5": "claim_recall",
@@ -114,7 +116,7 @@ def quality(entries: Sequence[Entry], mode: Mode, columns: Collection[str]) -> T
     if len({card.way for card in cards if card.entailment is not None}) > 1:
         notes.append(
             "These runs were scored with different entailment models, thresholds or numbers of "
-            "citations: their citation metrics cannot be compared with each other."
+            "citations: their citation metrics and claim recall cannot be compared with each other."
         )
     return Table(f"Quality, {mode}", rows if names or more else [], notes)
 
@@ -136,7 +138,9 @@ def differences(
             )
         mine = {key: row for key, row in entry.cards[mode].examples.items() if key in theirs}
         here, there = [*mine.values()], [theirs[key] for key in mine]
-        own = {name: estimate(here, name, there) for name in METRICS if name in columns}
+        alike = entry.cards[mode].way == base.cards[mode].way
+        compared = [name for name in METRICS if name in columns and (alike or name not in _JUDGED)]
+        own = {name: estimate(here, name, there) for name in compared}
         known = {name: value for name, value in own.items() if value is not None}
         found.append((entry, len(mine), known))
     names = present([above for *_, above in found], columns)
@@ -144,7 +148,10 @@ def differences(
     for entry, n, above in found:
         cells = [format_cell(above.get(name), n, sign=True) for name in names]
         rows.append([str(entry.number), entry.name, str(n), *cells])
-    note = "Paired differences on shared examples, with 95% bootstrap intervals."
+    note = (
+        "Paired differences on shared examples, with 95% bootstrap intervals. What an entailment "
+        "model judges is left out where the runs were judged in different ways."
+    )
     return Table(f"Differences to {base.name}, {mode}", rows if names else [], [note])
 
 

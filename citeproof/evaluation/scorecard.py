@@ -19,7 +19,9 @@ from citeproof.evaluation.runs import Run
 from citeproof.evaluation.scoring import score
 from citeproof.evaluation.statistics import Estimate, estimate_all
 from citeproof.files import parse, read_file, write_whole
+from citeproof.text import count
 from citeproof.tools.entailment import Entailment
+from citeproof.tools.entailment.base import collect_unread
 from citeproof.tools.entailment.cache import CachedEntailment
 
 __all__ = ["Judge", "Scorecard", "make_scorecard", "read_scorecard", "write_scorecard"]
@@ -97,7 +99,8 @@ async def make_scorecard(
         judge = Judge(name=entailment.name, threshold=entailment.threshold)
         entailment = CachedEntailment(entailment, file=run.beside("entailment.sqlite"))
     how: dict[str, Any] = {"at_most_citations": at_most_citations, "cot": cot}
-    rows = await score(items, entailment, mode=mode, reader=reader, **how)
+    with collect_unread() as unread:
+        rows = await score(items, entailment, mode=mode, reader=reader, **how)
     examples = {example.id: row for (example, _), row in zip(items, rows, strict=True)}
     caveats = [_judged(mode, judge)]
     if at_most_citations != MOST_CITATIONS:
@@ -106,6 +109,12 @@ async def make_scorecard(
         caveats.append(told)
     if cot:
         caveats.append("Lists were read from the first colon on.")
+    if unread:
+        pairs = count(len(unread), "pair")
+        caveats.append(
+            f"The judge gave no readable verdict on {pairs}, counted as not entailed: score again "
+            "to ask anew."
+        )
     if mauve:
         caveats.append(
             "MAUVE is unstable, as its authors say: only compare values from one machine and from "

@@ -28,6 +28,8 @@ from citeproof.evaluation.scoring import aggregate
 from citeproof.evaluation.statistics import Estimate, estimate, estimate_all
 from citeproof.files import write_whole
 from citeproof.testing import TableEntailment
+from citeproof.tools.entailment import Pair
+from citeproof.tools.entailment.base import mark_unread
 from citeproof.types import Answer
 from tests.console.test_page import EVIL, SEEN, Page, skeleton
 from tests.evaluation.scripted import examples, judge, toolbox
@@ -95,6 +97,19 @@ async def test_without_a_judge_citations_are_left_out(tmp_path: Path) -> None:
     assert card.caveats[0].startswith("Not scored with an entailment model")
     assert "citation_f1" not in card.metrics
     assert card.metrics["em_recall"].value == 1
+
+
+async def test_verdicts_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    class Mumbling(TableEntailment):
+        async def scores(self, pairs: Sequence[Pair]) -> list[float]:
+            mark_unread(pairs[0])
+            return await super().scores(pairs)
+
+    own = open_run(await made(tmp_path / "a"))
+    card = await make_scorecard(own, Mumbling({}), mode="corrected")
+    assert "The judge gave no readable verdict on 1 pair, " in card.caveats[-1]
+    card = await make_scorecard(own, judge(), mode="corrected")
+    assert len(card.caveats) == 1
 
 
 async def test_scores_of_other_or_fewer_answers_do_not_count(tmp_path: Path) -> None:
@@ -321,8 +336,12 @@ async def test_other_judges_and_unfinished_runs_are_told(
     assert told not in markdown(await report([one, other]))
     table, of = TableEntailment({}, **strange), open_run(other)
     write_scorecard(of, await make_scorecard(of, table, mode="corrected"))
-    text = markdown(await report([one, other]))
+    text = markdown(await report([one, other], against=one))
     assert told in text
+    assert "citation F1" in cells(text, "Quality, corrected")[0]
+    head = cells(text, "Differences to one, corrected")[0]
+    assert "EM recall" in head
+    assert "citation F1" not in head
     assert "is not finished" not in text
     results = one / "results.jsonl"
     results.write_bytes(results.read_bytes().splitlines(keepends=True)[0])  # killed after one
