@@ -25,7 +25,7 @@ from citeproof.errors import InputError
 from citeproof.evaluation.corpus import choose_gold, search_documents
 from citeproof.evaluation.datasets import read_examples
 from citeproof.evaluation.entries import MODES
-from citeproof.evaluation.examples import Example, Scores
+from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import Manifest, hash_file, hide_secrets
 from citeproof.evaluation.merging import Shard
 from citeproof.evaluation.metrics.reader import ExtractiveReader
@@ -35,7 +35,7 @@ from citeproof.evaluation.results import Result
 from citeproof.evaluation.runner import parameters_of, run
 from citeproof.evaluation.runs import open_run
 from citeproof.evaluation.scorecard import Scorecard, make_scorecard, write_scorecard
-from citeproof.evaluation.scoring import aggregate, score
+from citeproof.evaluation.scoring import METRICS, score
 from citeproof.evaluation.statistics import format_estimate, name_metric
 from citeproof.evaluation.sweep import Plan
 from citeproof.graphs.registry import find_method
@@ -258,13 +258,19 @@ class _Watched(bars.Progress):
         self._folder = folder
         self._examples = examples
         self._bar = self.add_task("", total=examples)
-        self._scores: dict[str, Scores] = {}
+        # Running sums, because computing means of all answers after each takes hours with 10,000.
+        self._sums = dict.fromkeys(METRICS, 0.0)
+        self._counts = dict.fromkeys(METRICS, 0)
         self._done = self._errors = 0
 
     async def take(self, example: Example, result: Result, kept: bool) -> None:
         """Count a result; one kept from an earlier sitting says nothing about the time left."""
         if result.error is None:
-            [self._scores[example.id]] = await score([(example, result)], None)
+            [scores] = await score([(example, result)], None)
+            for name, value in scores.items():
+                if value is not None:
+                    self._sums[name] += value
+                    self._counts[name] += 1
         else:
             self._errors += 1
         self._done += 1  # after the scores, during which others finish
@@ -279,13 +285,12 @@ class _Watched(bars.Progress):
     def conclude(self, manifest: Manifest) -> None:
         """Print the totals of the run."""
         totals, usage = manifest.totals, manifest.totals.usage
-        means = aggregate(list(self._scores.values()))
         rows: list[tuple[str, str | Text]] = [
             ("answered", Text(f"{totals.answered:,}", "bold")),
             ("answered in part", Text(f"{totals.partial:,}", "bold")),
             ("not found", Text(f"{totals.not_found:,}", "bold")),
             ("errors", Text(f"{totals.errors:,}", "bold red" if totals.errors else "bold")),
-            *((name_metric(name), f"{value:.3f}") for name, value in means.items()),
+            *((name_metric(name), f"{value:.3f}") for name, value in self._means.items()),
             ("LLM calls", f"{usage.llm_calls:,}"),
             ("tokens", f"{usage.prompt_tokens + usage.completion_tokens:,}"),
             ("time", seconds(totals.seconds)),
@@ -298,8 +303,13 @@ class _Watched(bars.Progress):
             )
         self._tell_line(f"Run: {self._folder}")
 
+    @property
+    def _means(self) -> dict[str, float]:
+        """The means so far; no metric among them is computed from others' means."""
+        return {name: self._sums[name] / n for name, n in self._counts.items() if n}
+
     def _describe_standing(self) -> Iterator[str]:
-        means = aggregate(list(self._scores.values()))
+        means = self._means
         for name in [name for name in (*HEADLINES, "hit", "length") if name in means][:_SHOWN]:
             yield f"{name_metric(name)} {means[name]:.{1 if means[name] > 2 else 2}f}"
         if self._errors:

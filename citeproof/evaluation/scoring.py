@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from statistics import fmean
 
 from citeproof.evaluation.examples import Example, Mode, Scores
 from citeproof.evaluation.metrics.citations import (
@@ -65,7 +64,8 @@ _OF_MEANS: dict[str, tuple[tuple[str, ...], Callable[[float, float], float]]] = 
     "dr": (("disambig_f1", "rouge_lsum"), lambda words, rouge: math.sqrt(words * rouge)),
     "dr_mean": (("disambig_f1", "rouge_lsum"), lambda words, rouge: (words + rouge) / 2),
 }
-"""Metrics whose value over many answers is computed from the means of other metrics."""
+"""Metrics whose value over many answers is computed from the means of other metrics, as in the
+papers' tables, instead of averaging the answers' own values."""
 
 
 async def score(
@@ -124,23 +124,6 @@ async def score(
         for (place, _), own in zip(asked, values, strict=True):
             found[place] |= own
     return [{key: own.get(key) for key in METRICS} for own in found]
-
-
-def aggregate(scores: Sequence[Scores]) -> dict[str, float]:
-    """Return the mean of each metric over the answers to which it applies, if there are any.
-
-    As in the papers' tables, citation F1 and DR are computed from two means, over the answers that
-    have both values, instead of averaging the answers' own citation F1 and DR.
-    """
-    found = {}
-    for key in METRICS:
-        names = parts(key)
-        rows = [[own.get(name) for name in names] for own in scores]
-        kept = [[value for value in row if value is not None] for row in rows if None not in row]
-        if kept:
-            means = map(fmean, zip(*kept, strict=True))
-            found[key] = of_means(dict(zip(names, means, strict=True)), key)
-    return found
 
 
 def parts(metric: str) -> tuple[str, ...]:

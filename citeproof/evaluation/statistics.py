@@ -40,7 +40,7 @@ def estimate_all(rows: Sequence[Scores]) -> dict[str, Estimate]:
 def estimate(
     rows: Sequence[Scores], metric: str, less: Sequence[Scores] | None = None
 ) -> Estimate | None:
-    """Return a metric as `aggregate` computes it, with its interval; for other keys the mean.
+    """Return the mean of a metric or cost, with its interval; citation F1 and DR are made of means.
 
     The result is None if the metric applies to no answer. With `less`, another method's scores for
     the same questions in the same order, it is the paired difference over the questions to which

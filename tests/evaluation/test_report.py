@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -24,7 +25,6 @@ from citeproof.evaluation.results import Failure, Result, lines_of, read_results
 from citeproof.evaluation.runner import run
 from citeproof.evaluation.runs import Run, open_run
 from citeproof.evaluation.scorecard import Judge, make_scorecard, read_scorecard, write_scorecard
-from citeproof.evaluation.scoring import aggregate
 from citeproof.evaluation.statistics import Estimate, estimate, estimate_all
 from citeproof.files import write_whole
 from citeproof.testing import TableEntailment
@@ -148,7 +148,7 @@ async def test_examples_that_ended_in_an_error_are_left_out_and_told(tmp_path: P
     assert "2 examples ended in an error and are left out of all means." in text
 
 
-def test_estimates_are_what_aggregate_gives_with_an_interval() -> None:
+def test_estimates_are_means_with_an_interval() -> None:
     chance = random.Random(1)
     rows: list[Scores] = []
     for number in range(60):
@@ -156,7 +156,15 @@ def test_estimates_are_what_aggregate_gives_with_an_interval() -> None:
         both = {"citation_recall": recall, "citation_precision": precision, "citation_f1": 0.0}
         rows.append({**both, "em_recall": recall if number % 3 else None, "hit": None})
     found = estimate_all(rows)
-    assert {name: pytest.approx(own.value) for name, own in found.items()} == aggregate(rows)
+    recall, precision = (
+        fmean(row[name] or 0 for row in rows) for name in ("citation_recall", "citation_precision")
+    )
+    assert {name: own.value for name, own in found.items()} == {
+        "citation_recall": pytest.approx(recall),
+        "citation_precision": pytest.approx(precision),
+        "citation_f1": pytest.approx(2 * recall * precision / (recall + precision)),
+        "em_recall": pytest.approx(sum(row["em_recall"] or 0 for row in rows) / 40),
+    }
     assert (found["em_recall"].n, found["citation_f1"].n) == (40, 60)
     own = found["citation_recall"]
     # The normal approximation, which 60 answers nearly reach: 1.96 standard errors to each side.
