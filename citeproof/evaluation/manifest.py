@@ -133,9 +133,12 @@ def require_manifest(folder: Path, instead: str = "") -> Manifest:
 def find_changes(there: Manifest, here: Manifest) -> dict[str, tuple[Any, Any]]:
     """Return the dotted keys whose values differ between two runs, with both values.
 
-    Ignores sittings, totals, and settings that don't change answers, such as timeouts.
+    Ignores sittings, totals, settings that don't change answers, such as timeouts, and the path of
+    a file with the same content, which other machines may keep elsewhere.
     """
     old, new = flatten(there), flatten(here)
+    if there.data.sha256 and there.data.sha256 == here.data.sha256:
+        del old["data.name"], new["data.name"]
     both = {key: (old.get(key), new.get(key)) for key in [*old, *new]}
     return {key: own for key, own in both.items() if own[0] != own[1] and not _FREE.search(key)}
 

@@ -9,10 +9,12 @@ import pytest
 from citeproof import Settings, Toolbox, build_vtg
 from citeproof.evaluation import manifest
 from citeproof.evaluation.manifest import (
+    Data,
     Manifest,
     begin_sitting,
     describe_changes,
     describe_models,
+    find_changes,
     find_commit,
     hash_file,
     hash_prompts,
@@ -118,6 +120,21 @@ def test_differences_name_what_matters_and_nothing_else(tmp_path: Path) -> None:
     assert told.startswith("prompts.system.md (")
     assert told.endswith("… there, 000000000000… here)")
     assert describe_changes(one, one.model_copy(update={"sittings": (begin_sitting(1),)})) == []
+
+
+@pytest.mark.parametrize(("sha256", "differ"), [("5ha", []), ("", ["data.name"])])
+def test_a_file_is_the_same_wherever_it_lies(sha256: str, differ: list[str]) -> None:
+    names = ("set.jsonl", "/home/ann/set.jsonl") if sha256 else ("hf:nq", "hf:squad")
+    one, other = (
+        Manifest(
+            method="m",
+            parameters={},
+            prompts={},
+            data=Data(name=name, sha256=sha256, examples=1, chosen="c"),
+        )
+        for name in names
+    )
+    assert [*find_changes(one, other)] == differ
 
 
 def test_a_sitting_tells_versions_and_the_commit_of_a_checkout(
