@@ -17,7 +17,7 @@ _DRAWN = re.compile(r"[-=~]{4,}|(?<![_\"'`“])_{4,}|\S(?: {3,}|\t+ *)\S")
 
 A blank after a quotation mark is to be filled in: "____ is down".
 """
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*(?P<language>\w?)", re.MULTILINE)
 _LONGEST = 600
 """Maximum length of a quote in an answer, in characters."""
 _MOST_CONTEXT = 2
@@ -106,10 +106,16 @@ class Quote(NamedTuple):
 
     @property
     def _is_code(self) -> bool:
-        """Whether it stands between fences; if their number is odd, one was cut off: unknown."""
-        text = self.passage.text
-        before, fences = (len(_FENCE.findall(text, 0, end)) for end in (self.end, len(text)))
-        return before % 2 == 1 and fences % 2 == 0
+        """Whether it has a fence, or stands between two or after one that names a language.
+
+        If the number of fences is odd, one was cut off: unknown.
+        """
+        fences = list(_FENCE.finditer(self.passage.text))
+        before = [fence for fence in fences if fence.start() < self.end]
+        if any(fence.start() >= self.start for fence in before):
+            return True
+        is_between = len(before) % 2 == 1 and len(fences) % 2 == 0
+        return is_between or bool(before and before[-1]["language"])
 
     @property
     def stands_alone(self) -> bool:

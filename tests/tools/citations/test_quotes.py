@@ -144,3 +144,7 @@ def test_code_between_fences_is_no_statement() -> None:
         "The lamp is lit at dusk."
     ]
     assert "The lamp is lit at dusk." in [one.text for one in quotes_in(cut) if one.is_statement]
+    begun = passage(
+        "Restart it:\n\n```bash\nsudo systemctl restart lamp: at dusk.\n\nIt is lit: now."
+    )
+    assert not any(one.is_statement for one in quotes_in(begun))
