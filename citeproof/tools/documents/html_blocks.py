@@ -9,7 +9,7 @@ from typing import Any
 
 from citeproof.tools.documents.base import begins_section, number
 from citeproof.tools.documents.html_left_out import HEADINGS, is_left_out, is_permalink
-from citeproof.tools.documents.letters import count_in, raised
+from citeproof.tools.documents.letters import FORMS, count_in, raised
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Grid
 
@@ -24,8 +24,6 @@ _BLOCKS = {
 }
 _LISTS = {"ul", "ol", "dl"}
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
-_COUNTS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
-"""Type of a list → the form of its numbers, as Word names it."""
 _CELL = 1200
 """Maximum characters of a table cell; a table with a longer one lays out the page."""
 _FENCE = "```"
@@ -182,7 +180,7 @@ class _List:
 
     def item(self, tag: Any) -> None:
         self._number = number(tag.get("value", ""), self._number)
-        said = count_in(_COUNTS.get(self._style, "decimal"), self._number)
+        said = count_in(FORMS.get(self._style, "decimal"), self._number)
         self._pieces.mark(self._margin + ("- " if self._kind == "ul" else f"{said}. "))
         self._pieces.margin = f"{self._margin}  "
         self._number += self._step

@@ -28,6 +28,11 @@ _ROMAN = {
     **{50: "l", 40: "xl", 10: "x", 9: "ix", 5: "v", 4: "iv", 1: "i"},
 }
 _MOST_COUNT = 5_000
+FORMS = {
+    **{"1": "decimal", "a": "lowerLetter", "A": "upperLetter"},
+    **{"i": "lowerRoman", "I": "upperRoman"},
+}
+"""How web pages and OpenDocument name the form of a list's numbers → how Word names it."""
 _FONTS = {"symbol": _SYMBOL, "wingdings": _WINGDINGS}
 
 

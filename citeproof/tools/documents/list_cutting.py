@@ -45,21 +45,22 @@ def join_lists(
         end = max(items[-1][0] + 1 if items else first, place + 1)
         stop = spans[end - 1].end
         cuts = [place, end]
-        if _is_long(text, start, stop, most):
+        if is_long(text, start, stop, most):
             begins = [number for number, is_item in items if is_item]
             cuts = [place, *begins[1:], end]
             if begins and text[spans[first].start] not in _NO_ITEM:
                 long.append(LongList(tuple(spans[number].start for number in begins), stop))
         for left, right in pairwise(cuts):
             kept = right
-            if len(cuts) > 2 and _is_long(text, spans[left].start, spans[right - 1].end, most):
+            if len(cuts) > 2 and is_long(text, spans[left].start, spans[right - 1].end, most):
                 kept = (first if left == place else left) + 1  # of a long item, its first sentence
             joined += [Span(spans[left].start, spans[kept - 1].end), *spans[kept:right]]
         place = end
     return joined, tuple(long)
 
 
-def _is_long(text: str, start: int, end: int, most: int) -> bool:
+def is_long(text: str, start: int, end: int, most: int) -> bool:
+    """Return whether a stretch of text is much longer than a passage of `most` words."""
     return len(words(text[start:end])) > 1.5 * most
 
 

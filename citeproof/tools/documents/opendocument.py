@@ -16,7 +16,7 @@ from citeproof.tools.documents.base import (
     unusable,
     usable_title,
 )
-from citeproof.tools.documents.letters import count_in, raised
+from citeproof.tools.documents.letters import FORMS, count_in, raised
 from citeproof.tools.documents.pieces import Pieces
 from citeproof.tools.documents.tables import Cell, Grid, Row, cell_of
 from citeproof.tools.documents.workbook import Comment, Merged, Sheet
@@ -32,10 +32,6 @@ _APART = {_TEXT + "note", _OFFICE + "annotation", _DRAW + "text-box"}
 """Elements inside a paragraph whose text comes after that of the paragraph."""
 _PARAGRAPHS = (_TEXT + "p", _TEXT + "h")
 _UNSAID = {_TEXT + "tracked-changes", _TEXT + "table-of-content", _OFFICE + "forms"}
-_FORMS = {
-    **{"1": "decimal", "a": "lowerLetter", "A": "upperLetter"},
-    **{"i": "lowerRoman", "I": "upperRoman"},
-}
 _LABEL = "label"
 """Attribute of a list item, set here: its number."""
 _MOST_CELLS = 1_000_000
@@ -128,7 +124,7 @@ def _number_items(body: Any, archive: Archive) -> None:
         level = levels.get((style, len(around)))
         if level is None or _number(level, "display-levels", _TEXT) > 1:
             continue
-        form = _FORMS.get(level.get(_STYLE + "num-format"), "")
+        form = FORMS.get(level.get(_STYLE + "num-format"), "")
         before, after = (level.get(f"{_STYLE}num-{side}", "") for side in ("prefix", "suffix"))
         count = _number(level, "start-value", _TEXT) - 1
         if each.get(_TEXT + "continue-numbering") == "true" or each.get(_TEXT + "continue-list"):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
 from citeproof.tools.documents.base import Document, Part, short_name
-from citeproof.tools.documents.list_cutting import LongList, join_lists, name_parts
+from citeproof.tools.documents.list_cutting import LongList, is_long, join_lists, name_parts
 from citeproof.tools.sentences import Span, split, starts, words
 from citeproof.types import Box, Passage
 
@@ -125,10 +125,10 @@ def _spans(
             for span in _short(between, sentence, most):
                 yield Span(place + span.start, place + span.end)
         if left < right:
-            if len(words(text[left:right])) <= 1.5 * most:
-                yield Span(left, right)
-            else:
+            if is_long(text, left, right, most):
                 yield from _spans(text, left, right, (), most)
+            else:
+                yield Span(left, right)
         place = right
 
 
@@ -203,10 +203,10 @@ def _short(text: str, sentence: Span, most: int) -> Iterator[Span]:
 
     The pieces of a table are whole lines, if these are not too long.
     """
-    begins = [sentence.start + place for place in starts(text[sentence.start : sentence.end])]
-    if len(begins) <= 1.5 * most:
+    if not is_long(text, *sentence, most):
         yield sentence
         return
+    begins = [sentence.start + place for place in starts(text[sentence.start : sentence.end])]
     cuts, at = [sentence.start], most
     while at < len(begins):
         line = text.rfind("\n", cuts[-1] + 1, begins[at]) + 1
