@@ -30,7 +30,7 @@ from citeproof.tools.retrieval.search_pool import searchable
 from citeproof.tools.web import Fetched
 from citeproof.types import Passage
 
-_VERSION = "24"
+_VERSION = "25"
 """Increased when readers or cutting change, so that all documents are indexed again."""
 _FIRST, _BATCH = 64, 500
 """Passages embedded and stored per batch: few at first, for an early estimate of the speed; more

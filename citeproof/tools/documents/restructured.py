@@ -36,7 +36,13 @@ _DEEPEST = 4
 _MOST_FILES, _MOST_BYTES = 1_000, 20 * 2**20
 """Maximum number and size of all files that a document includes."""
 _ROLE = re.compile(r":([\w.+-]+(?::[\w.+-]+)*):`")
-_TARGET = re.compile(r"\A(?P<said>.+?)\s*<[^<>]*>\Z|\A[~!](?:.*\.)?(?P<last>[^.]+)\Z", re.S)
+_TARGET = re.compile(
+    r"\A(?P<said>.+?)\s*<[^<>]*>\Z|\A~(?:.*\.)?(?P<last>[^.]+)\Z|\A(?:!|\.(?=\w))(?P<name>.+)\Z",
+    re.S,
+)
+"""The words of a link, the last part of a name, or a name without what says how to look it up."""
+_TYPED = {"code", "command", "file", "kbd", "literal", "program", "regexp", "samp"}
+"""Roles whose words are typed as they are: `~/.config` is no name in a module."""
 _CODE = ["code", "code-block", "doctest", "prompt", "sourcecode", "testcode"]
 _EMPTY = [
     *("contents", "default-domain", "highlight", "index", "meta", "raw", "sectnum"),
@@ -167,7 +173,8 @@ class _AnyDirective(Directive):  # type: ignore[misc]
         if name in _VERSIONS:
             version, _, said = " ".join(argument.split()).partition(" ")
             told = f"{_VERSIONS[name]} {version}. {said}".rstrip()
-            return [nodes.paragraph("", told), *inner]
+            words, _ = self.state.inline_text(told, self.lineno)
+            return [nodes.paragraph("", "", *words), *inner]
         facts = [f"{fact}: {self.options[fact]}" for fact in _FACTS if self.options.get(fact)]
         if facts:
             inner = [nodes.paragraph("", "; ".join(facts)), *inner]
@@ -180,8 +187,8 @@ class _AnyDirective(Directive):  # type: ignore[misc]
 
 def _read_role(name: str, rawtext: str, text: str, *_: Any, **__: Any) -> Any:
     """Return the words of a role, without its target."""
-    found = _TARGET.match(text)
-    said = (found["said"] or found["last"]) if found else text
+    found = None if name.rpartition(":")[2] in _TYPED else _TARGET.match(text)
+    said = found[found.lastgroup or 0] if found else text
     return [nodes.inline("", nodes.unescape(said))], []
 
 

@@ -39,11 +39,17 @@ def test_a_directive_with_an_argument_is_a_term_with_its_definition() -> None:
     [
         ("See :ref:`the oil <oil>` and :doc:`/wick`.", "See the oil and /wick."),
         ("Call :py:func:`~lamp.oil.fill` or :class:`!Lamp`.", "Call fill or Lamp."),
+        ("Call :meth:`.Lamp.fill` or :func:`!oil.fill`.", "Call Lamp.fill or oil.fill."),
+        ("Edit :file:`~/.lamprc` and :file:`.oil`.", "Edit ~/.lamprc and .oil."),
         ("Press :kbd:`Ctrl+L`, **not** ``Ctrl+M``.", "Press Ctrl+L, not Ctrl+M."),
         ("Ask the `keeper <https://isle.example>`_.", "Ask the keeper."),
         ("Ask the keeper_ of |isle|.", "Ask the keeper_ of |isle|."),
         (".. |isle| replace:: Sark\n\nThe lamp of |isle|.", "The lamp of Sark."),
         (".. versionadded:: 2.1\n   The oil pump.", "Added in version 2.1. The oil pump."),
+        (
+            ".. versionchanged:: 2 The :class:`.Lamp`\n   is ``lit``.",
+            "Changed in version 2. The Lamp is lit.",
+        ),
         (".. deprecated:: 3", "Deprecated since version 3."),
         (".. only:: html\n\n   It is lit.", "It is lit."),
         (".. note:: It is lit.", "Note It is lit."),
