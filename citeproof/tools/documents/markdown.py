@@ -29,6 +29,10 @@ _FRONT_TITLE = re.compile(
     re.MULTILINE,
 )
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
+_IMPORT = re.compile(
+    r"^import[ \t]+[\w{}*,$ \t]{1,300}[ \t]from[ \t]+([\"'])[^\"'\n]{1,300}\1;?[ \t\r]*$",
+    re.MULTILINE,
+)
 _SCRIPT = re.compile(r"(?:import|export)\b")
 _LONGEST = 200
 """Most lines of a script; a bracket in one of its texts may seem to stay open."""
@@ -48,17 +52,26 @@ _COMPONENT_TITLE = re.compile(r"""\s(?:title|label)=(["'])(.*?)\1""", re.DOTALL)
 
 
 def read_markdown(data: bytes, path: Path) -> Document:
-    """Read Markdown, split at headings; front matter gives the title and is left out."""
-    raw, problems = decode_any(data, path)
-    title, body = split_front_matter(raw)
-    return read_markup(render(body), path, problems, title)
+    """Read Markdown, split at headings; front matter gives the title and is left out.
+
+    Docusaurus reads MDX in files of this ending too; imports tell.
+    """
+    return _read(data, path, is_mdx=False)
 
 
 def read_mdx(data: bytes, path: Path) -> Document:
     """Read MDX: Markdown with components, whose titles and text stay, and scripts, which go."""
+    return _read(data, path, is_mdx=True)
+
+
+def _read(data: bytes, path: Path, *, is_mdx: bool) -> Document:
     raw, problems = decode_any(data, path)
     title, body = split_front_matter(raw)
-    return read_markup(render(_without_mdx(body), has_indented_code=False), path, problems, title)
+    if is_mdx or _has_imports(body):
+        page = render(_without_mdx(body), has_indented_code=False)
+    else:
+        page = render(body)
+    return read_markup(page, path, problems, title)
 
 
 def split_front_matter(raw: str) -> tuple[str, str]:
@@ -80,6 +93,16 @@ def _without_mdx(raw: str) -> str:
         blocks += [_PIECE.sub(_say, text), *lines[begin:end]]
         place = end
     return "\n".join(blocks)
+
+
+def _has_imports(raw: str) -> bool:
+    """Return whether Markdown imports something outside of its blocks of code."""
+    if not _IMPORT.search(raw):
+        return False
+    lines = raw.split("\n")
+    for begin, end in _code_blocks(raw):
+        lines[begin:end] = [""] * (end - begin)
+    return any(map(_IMPORT.fullmatch, lines))
 
 
 @cache

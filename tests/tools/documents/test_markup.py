@@ -284,6 +284,14 @@ def test_mdx_is_read_without_scripts_components_and_values(raw: str, text: str) 
     assert (passage.title, passage.text.strip()) == ("The lamp", text)
 
 
+def test_markdown_with_imports_is_mdx() -> None:
+    script = "import Oil, {type Lamp} from './oil.js';"
+    [passage] = passages(f"{script}\n\n<Oil x={{1}} />\n\nIt is lit.", "a.md")
+    assert passage.text == "It is lit."
+    [passage] = passages(f"```js\n{script}\n```\n\n<Oil x={{1}} />", "a.md")
+    assert passage.text == f"```js\n{script}\n```\n\n<Oil x={{1}} />"
+
+
 def test_an_unclosed_comment_in_markdown_is_told() -> None:
     document = read("It rained.\n\n<!-- It snowed.", "a.md")
     assert [p.text for p in cut(document)] == ["It rained."]
