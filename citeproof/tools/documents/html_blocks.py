@@ -187,6 +187,7 @@ class _List:
 
     def end_item(self) -> None:
         self._pieces.margin = self._margin
+        self._pieces.mark("")  # an item without a text says nothing
 
     def term(self, tag: Any) -> None:
         """Begin a term; several in a row share one definition."""

@@ -10,11 +10,9 @@ import re
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 
 from citeproof.text import STOPS
-from citeproof.tools.markdown_source import line_at
 from citeproof.tools.sentences import LIST_ITEM, breaks_off
 
 CODE = r"(?P<code>`[^`]+`|``.+?``)"
@@ -23,23 +21,30 @@ _MARKS = re.compile(
     r"|(?<!\[)\[\[(?P<page>[^\[\]|#\s][^\[\]|#\n]{0,300})?(?P<part>#[^\[\]|\n]{0,300})?"
     r"(?:\\?\|(?P<words>[^\[\]\n]{1,300}))?\]\](?![(\[:\]])"
     r"|(?<![=\w])==(?=[^\s=])(?P<marked>[^=\n]{0,500}[^\s=])==(?![=\w])"
-    r"|(?P<comment>(?<![%\w])%%[^%]{1,2000}%%(?!%))"
+    r"|(?P<comment>(?<![%\w])%%[^%]{1,2000}%%(?!%)"
+    r"|\{%-?\s*comment\s*-?%\}[^%]{0,2000}\{%-?\s*endcomment\s*-?%\})"
     r"|(?<!\\)\]\((?=[^()\n]*[ \t])(?P<address>(?:[^()\n]|\([^()\n]{0,300}\)){0,1000})\)"
-    r"|\{\{[<%]\s?(?P<label>[a-z]{3,20})\s?[>%]\}\}"
-    r"|(?P<block>(?:^|(?<=\s))\^[A-Za-z\d-]{4,40}[ \t]*$)",
+    r"|(?P<tag>\{\{[<%][^{}]{1,500}?[%>]\}\}|\{%[^{}\n]{1,500}?%\})"
+    r"|(?P<block>(?:^|(?<=\s))\^[A-Za-z\d-]{4,40}[ \t]*$)"
+    r"|(?P<style>(?:(?<=[\])`])\{:?|(?<=[*_])\{:)[ \t]*"
+    r"(?:[.#][A-Za-z]|[\w-]+=[\w\"'])[^{}\n]{0,300}\})",
     re.MULTILINE,
 )
 """Code, an embedded file, a link to a page or part of it, highlighted words, a comment, an address
-with blanks, a label such as `{{<required>}}`, the name of a block."""
+with blanks, a tag, the name of a block, the style of the link or words before it."""
 _TAG = (
     r"(?:\{%(?:[^%\n]|%(?!\})){1,500}%\}|\{\{<[^\n]{1,500}?>\}\}|\{\{%[^\n]{1,500}?%\}\}"
     r"|\{:[^{}\n]{1,300}\})"
 )
 _TAGS = re.compile(rf"[ \t]*{_TAG}(?:[ \t]*{_TAG})*[ \t]*")
-_TITLE = re.compile(r"""\s(?:title|header|name|caption)=(["'])(.*?)\1""")
+_TITLE = re.compile(r"""\s(?P<kind>title|header|name|caption|content|text)=(["'])(?P<said>.*?)\2""")
+_NAME = re.compile(r"\{[{%][<%-]?\s*(?P<ends>/\s?|end)?(?P<name>[\w-]+)")
+_LABEL = re.compile(r"\{\{[<%]\s?([a-z]{3,20})\s?[>%]\}\}")
+_FAR = 2_000
+"""Most characters between the tags of a pair."""
 _ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{:?[ \t]*[#.][^{}]*\}\s*\Z")
-_HIGHLIGHT = re.compile(r"\s*\{%-?\s*highlight\b(?:\s+(?P<language>\w+))?[^%]*%\}\s*")
-_END = re.compile(r"\s*\{%-?\s*endhighlight\b[^%]*%\}\s*")
+_CONTENTS = re.compile(r"\n\s*\{:\s*toc\b[^{}\n]*\}\s*\Z")
+"""Matches the placeholder of kramdown's table of contents."""
 _WRAPPED = 40
 """A line of this length, with its marks, that has no stop goes on below; links alone do not."""
 _LINK = re.compile(r"<[^<>]*>|!?\[[^\[\]]{0,300}\](?:\([^()]{0,1000}\)|\[[^\[\]]{0,300}\])?")
@@ -51,7 +56,6 @@ def marks_plugin(parser: MarkdownIt) -> None:
     """Clean the text of each paragraph and heading before its emphasis and links are read."""
     parser.core.ruler.before("inline", "marks", _clean_all)
     parser.core.ruler.after("inline", "headings", _bare_headings)
-    parser.block.ruler.before("fence", "highlight", _highlight, {"alt": ["paragraph", "list"]})
 
 
 def _clean_all(state: StateCore) -> None:
@@ -60,8 +64,9 @@ def _clean_all(state: StateCore) -> None:
             continue
         if state.tokens[at - 1].type == "heading_open":
             token.content = _ATTRIBUTES.sub("", token.content)
-        is_item = state.tokens[at - 2].type == "list_item_open"
-        token.content = clean(token.content) or (token.content if is_item else "")
+        if _CONTENTS.search(token.content):
+            token.content = ""
+        token.content = clean(token.content)
 
 
 def _bare_headings(state: StateCore) -> None:
@@ -88,7 +93,7 @@ def clean(text: str) -> str:
     for line in text.split("\n"):
         if _TAGS.fullmatch(line):
             title = _TITLE.search(line)
-            joined += [title[2]] if title else []
+            joined += [title["said"]] if title else []
             is_open = False
         elif is_open and "|" not in line and not LIST_ITEM.match(line):
             joined[-1] += f" {line.lstrip()}"
@@ -104,13 +109,25 @@ def _say(found: re.Match[str]) -> str:
         return found["code"] or found["marked"] or found["words"]
     if found["address"]:
         return "](-)"
-    if found["label"]:
-        return f"({found['label']})"
-    if any(found[kind] for kind in ("embedded", "comment", "block")):
+    if found["tag"]:
+        return _say_tag(found["tag"], found.string[found.end() : found.end() + _FAR])
+    if any(found[kind] for kind in ("embedded", "comment", "block", "style")):
         return ""
     page = (found["page"] or "").removesuffix(".md")
     parts = [part for part in (found["part"] or "").split("#") if part and part[0] != "^"]
     return " > ".join(filter(None, [page, *parts])) or found[0]
+
+
+def _say_tag(tag: str, below: str) -> str:
+    """The title of a tag in running text, "" for one of a pair, `(required)` for a mere name."""
+    if title := _TITLE.search(tag):
+        return title["said"] if title["kind"] == "text" else f"{title['said']}\n"
+    if (name := _NAME.match(tag)) is None:
+        return tag
+    ends = (f"{mark}{name['name']}" in below for mark in ("/", "/ ", "end"))
+    if name["ends"] or any(ends):
+        return ""
+    return _LABEL.sub(r"(\1)", tag)
 
 
 def _is_wrapped(line: str) -> bool:
@@ -118,19 +135,3 @@ def _is_wrapped(line: str) -> bool:
         return False
     is_long = len(line.strip()) >= _WRAPPED and re.search(r"\w", _LINK.sub("", line))
     return bool(is_long or breaks_off(line))
-
-
-def _highlight(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read Jekyll's blocks of code, which are tags."""
-    if state.is_code_block(start) or not (begins := _HIGHLIGHT.fullmatch(line_at(state, start))):
-        return False
-    ends = (place for place in range(start + 1, end) if _END.fullmatch(line_at(state, place)))
-    if (last := next(ends, None)) is None:
-        return False
-    if not silent:
-        token = state.push("fence", "code", 0)
-        token.info, token.markup = begins["language"] or "", "```"
-        token.content = state.getLines(start + 1, last, state.sCount[start], True)
-        token.map = [start, last + 1]
-        state.line = last + 1
-    return True

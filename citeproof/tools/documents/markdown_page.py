@@ -23,6 +23,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from citeproof.tools.documents.markdown_boxes import box_plugin
 from citeproof.tools.documents.markdown_marks import marks_plugin
+from citeproof.tools.documents.markdown_tags import tags_plugin
 
 _DEEPEST = 50
 """Levels of lists and quotes; text that is nested more deeply is not read."""
@@ -32,8 +33,8 @@ _TAGS = (
     "|script|small|source|span|strike|strong|style|sub|summary|sup|table|tbody|td|tfoot|th|thead"
     "|tr|tt|u|ul|var|video|wbr"
 )
-_LIQUID = re.compile(r"(?<=\]:) \{[{%][^\n]{1,500}[%}]\}[ \t]*$", re.MULTILINE)
-"""Matches the address of a reference if a site generator fills it in."""
+_LIQUID = re.compile(r"(?<=\]:) \S{0,500}\{[{%][^\n]{1,500}[%}]\}\S{0,500}[ \t]*$", re.MULTILINE)
+"""Matches the address of a reference if a site generator fills it in, or a part of it."""
 _PLACEHOLDER = re.compile(
     rf"<(?!/?(?:{_TAGS})(?:\s[^<>]*)?/?>)(?!!--)(?!/[a-z][\w-]*\s*>)"
     r"""(?![a-z][\w-]*\s[^<>=]{0,200}=\s*["'][^<>]*>)""",
@@ -66,7 +67,7 @@ def _parser(has_indented_code: bool) -> MarkdownIt:
     parser.use(deflist_plugin).use(colon_fence_plugin)
     parser.use(footnote_plugin, inline=False, move_to_end=False, always_match_refs=True)
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
-    parser.use(box_plugin).use(marks_plugin)
+    parser.use(box_plugin).use(marks_plugin).use(tags_plugin)
     parser.renderer = _Renderer(parser)  # after the plugins, which set rules of their own
     return parser
 

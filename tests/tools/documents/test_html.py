@@ -74,6 +74,7 @@ def test_a_page_has_title_headings_lists_and_tables() -> None:
             f"<span class=mwe-math-mathml-a11y style='display: none'><math>{TEX}</math></span>",
             "10^{6}",
         ),
+        ("<ul><li><img src=a></ul><p>It rained.", "It rained."),
         # Numbers of lists.
         ("<ol type=a><li>Oil<li>Wick<li value=9>Lamp", "a. Oil\nb. Wick\ni. Lamp"),
         ("<ol type=I start=4><li>Oil<li>Wick<li value=9>Lamp", "IV. Oil\nV. Wick\nIX. Lamp"),

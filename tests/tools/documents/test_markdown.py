@@ -70,6 +70,8 @@ MARKS = [
     ("As found [[1]](a.md), and by [@bo[bot]](b.md).", "As found [1], and by @bo[bot]."),
     ("It is ==due== today; a==b or c == d==e", "It is due today; a==b or c == d==e"),
     ("It is due.%% ask\nAnn %% Today, 5%% more or 6%%", "It is due. Today, 5%% more or 6%%"),
+    ("%%\nAsk\n\n- Ann\n  %%\n\nIt is due.\n\n%% 5\n\n6", "It is due.\n\n%% 5\n\n6"),
+    ("```\n%%\nx\n%%\n```", "```\n%%\nx\n%%\n```"),
     ("It is due. ^b15695\n\n- Go ^go-1\n\nx ^2", "It is due.\n\n- Go\n\nx ^2"),
 ]
 TAGS = [
@@ -80,6 +82,18 @@ TAGS = [
     ("The name. {{<required>}} {{% old %}}", "The name. (required) (old)"),
     ('{{< tab header="Bash" >}}\nRun it.\n{{< /tab >}}', "Bash\nRun it."),
     ("{{% notice tip %}}\nRun it.\n{{% /notice %}}", "Run it."),
+    ('{{< glossary text="Oil" id="o" >}} is {{< age >}} old.', "Oil is (age) old."),
+    (
+        '{{< info title="Oil" >}} It\nis {% raw %}{{ x }}{% endraw %}. {{< /info >}}',
+        "Oil\nIt\nis {{ x }}.",
+    ),
+    ('{% include note.html content="Run it." %}', "Run it."),
+    ("{% comment %}\nAsk.\n\nAnn.\n{% endcomment %}\n\nRun it.", "Run it."),
+    ("{{/*\nAsk:\n\n1. Ann\n*/}}\n\nRun{% comment %}x{% endcomment %} it.", "Run it."),
+    ("1. TOC\n{:toc}\n\nRun it.", "Run it."),
+    ("[Oil](a.md){ .button #b } and *lit*{: .x }, $x_{i=1}$", "Oil and lit, $x_{i=1}$"),
+    ('<div class="a" markdown="1">\n- *Run*\n</div>\n\n<p markdown>\n*it*\n</p>', "- Run\n\nit"),
+    ("[Oil][o] is [lit][l].\n\n[o]: /a{{< v x=y >}}/b\n[l]: {{ site.x }}/b", "Oil is lit."),
     ("Write {% if %} here, and {{ name }}.", "Write {% if %} here, and {{ name }}."),
     ("```\n{% if a %}\n```", "```\n{% if a %}\n```"),
     ("{{ 7 * 6 }}", "{{ 7 * 6 }}"),

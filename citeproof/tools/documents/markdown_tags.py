@@ -1,0 +1,83 @@
+"""Reads what programs put between the blocks of Markdown: comments, tags around code and text."""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+
+from citeproof.tools.markdown_source import line_at
+
+_HIGHLIGHT = re.compile(r"\s*\{%-?\s*highlight\b(?:\s+(?P<language>\w+))?[^%]*%\}\s*")
+_END = re.compile(r"\s*\{%-?\s*endhighlight\b[^%]*%\}\s*")
+_COMMENTS = [
+    (re.compile(begins), re.compile(ends))
+    for begins, ends in (
+        (r"%%(?!.*%%)", r"%%[ \t]*\Z"),
+        (r"\{%-?\s*comment\s*-?%\}(?!.*endcomment)", r"\{%-?\s*endcomment\b"),
+        (r"\{\{[<%]\s*comment\s*[%>]\}\}(?!.*/\s?comment)", r"\{\{[<%]\s*/\s?comment\b"),
+        (r"\{\{-?\s*/\*(?!.*\*/)", r"\*/\s*-?\}\}"),
+    )
+]
+"""The first and the last line of a comment of Obsidian, Liquid or Hugo."""
+_LONGEST = 500
+"""Most lines of a block; its end is not looked for further down."""
+_OPENED = re.compile(
+    r"<[a-z][\w-]*(?:\s[^<>]*)?\smarkdown(?:=[\"']?(?:1|block|span)[\"']?)?(?:\s[^<>]*)?>[ \t]*"
+)
+"""A tag of HTML whose content is Markdown, in kramdown and MkDocs."""
+
+
+def tags_plugin(parser: MarkdownIt) -> None:
+    """Leave out comments over several lines; read code between tags, and Markdown in HTML."""
+    before = parser.block.ruler.before
+    ends = ["paragraph", "list"]
+    before("fence", "highlight", _highlight, {"alt": ends})
+    before("fence", "comment", _comment, {"alt": ends})
+    before("html_block", "opened", _opened, {"alt": ends})
+
+
+def _highlight(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read Jekyll's blocks of code, which are tags."""
+    if state.is_code_block(start) or not (begins := _HIGHLIGHT.fullmatch(line_at(state, start))):
+        return False
+    if (last := _find_end(state, start, end, _END)) is None:
+        return False
+    if not silent:
+        token = state.push("fence", "code", 0)
+        token.info, token.markup = begins["language"] or "", "```"
+        token.content = state.getLines(start + 1, last, state.sCount[start], True)
+        token.map = [start, last + 1]
+        state.line = last + 1
+    return True
+
+
+def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Leave out a comment; one that nothing closes is text."""
+    line = line_at(state, start)
+    closed_by = next((ends for begins, ends in _COMMENTS if begins.match(line)), None)
+    if state.is_code_block(start) or closed_by is None:
+        return False
+    if (last := _find_end(state, start, end, closed_by)) is None:
+        return False
+    if not silent:
+        state.line = last + 1
+    return True
+
+
+def _find_end(state: StateBlock, start: int, end: int, mark: re.Pattern[str]) -> int | None:
+    """The first line below `start` that has a mark."""
+    below = range(start + 1, min(end, start + _LONGEST))
+    return next((place for place in below if mark.search(line_at(state, place))), None)
+
+
+def _opened(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a tag by itself if what it holds is Markdown; HTML would go on to a blank line."""
+    if state.is_code_block(start) or not _OPENED.fullmatch(line_at(state, start)):
+        return False
+    if not silent:
+        token = state.push("html_block", "", 0)
+        token.content, token.map = f"{line_at(state, start)}\n", [start, start + 1]
+        state.line = start + 1
+    return True
