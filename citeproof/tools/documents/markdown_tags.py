@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
@@ -10,11 +11,11 @@ from markdown_it.rules_block import StateBlock
 from citeproof.tools.markdown_source import line_at
 
 _HIGHLIGHT = re.compile(r"\s*\{%-?\s*highlight\b(?:\s+(?P<language>\w+))?[^%]*%\}\s*")
-_END = re.compile(r"\s*\{%-?\s*endhighlight\b[^%]*%\}\s*")
+_END = re.compile(r"\{%-?\s*endhighlight\b[^%\n]*%\}")
 _COMMENTS = [
-    (re.compile(begins), re.compile(ends))
+    (re.compile(begins), re.compile(ends, re.MULTILINE))
     for begins, ends in (
-        (r"%%(?!.*%%)", r"%%[ \t]*\Z"),
+        (r"%%(?!.*%%)", r"%%[ \t]*$"),
         (r"\{%-?\s*comment\s*-?%\}(?!.*endcomment)", r"\{%-?\s*endcomment\b"),
         (r"\{\{[<%]\s*comment\s*[%>]\}\}(?!.*/\s?comment)", r"\{\{[<%]\s*/\s?comment\b"),
         (r"\{\{-?\s*/\*(?!.*\*/)", r"\*/\s*-?\}\}"),
@@ -68,8 +69,9 @@ def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def _find_end(state: StateBlock, start: int, end: int, mark: re.Pattern[str]) -> int | None:
     """The first line below `start` that has a mark."""
-    below = range(start + 1, min(end, start + _LONGEST))
-    return next((place for place in below if mark.search(line_at(state, place))), None)
+    last = min(end, start + _LONGEST) - 1
+    found = mark.search(state.src, state.eMarks[start], state.eMarks[last])
+    return bisect_right(state.bMarks, found.start()) - 1 if found else None
 
 
 def _opened(state: StateBlock, start: int, end: int, silent: bool) -> bool:
