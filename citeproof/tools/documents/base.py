@@ -42,6 +42,7 @@ _MOST_BOLD = 15
 """Words of a bold line that is a heading; a question may have twice as many."""
 _STATES = re.compile(r"[.:;,…][\"'”’»)\]]*\Z|\A\W*\Z")
 """Matches a bold line that is no heading: a sentence, an introduction, or no words."""
+_TICKS = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 _GENERIC = re.compile(r"\s+(?:user manual|manual page|documentation)\s*$", re.IGNORECASE)
 _JUNK = re.compile(
     r"^(?:microsoft word\b|word document$|untitled|powerpoint|pr[eé]sentation\d*$|unbenannt"
@@ -179,6 +180,15 @@ def name_of_bold(line: str) -> str:
     most = _MOST_BOLD * (2 if line.endswith("?") else 1)
     is_heading = len(line.split()) <= most and not _STATES.search(line)
     return line if is_heading and begins_section(line) else ""
+
+
+def fence_around(code: str) -> str:
+    """Return the fence that tells readers and models, as in Markdown, that lines are code.
+
+    >>> fence_around("a = 1"), fence_around("```js")
+    ('```', '````')
+    """
+    return "`" * max(3, 1 + max(map(len, _TICKS.findall(code)), default=0))
 
 
 def _repeats(name: str, title: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from citeproof.tools.documents.base import begins_section, number
+from citeproof.tools.documents.base import begins_section, fence_around, number
 from citeproof.tools.documents.html_left_out import HEADINGS, is_left_out, is_permalink
 from citeproof.tools.documents.letters import FORMS, count_in, raised
 from citeproof.tools.documents.pieces import Pieces
@@ -26,8 +26,6 @@ _LISTS = {"ul", "ol", "dl"}
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _CELL = 1200
 """Maximum characters of a table cell; a table with a longer one lays out the page."""
-_FENCE = "```"
-"""Tells readers and models, as in Markdown, that the lines are code."""
 _CODE = re.compile(r"(?:^|[\s-])(?:code|highlight\w*|literal-block|programlisting|screen|source)\b")
 """Matches classes of code, or of the block around it. Other verbatim text may be prose."""
 
@@ -65,6 +63,7 @@ class Writer:
         self._verbatim = self._raised = 0
         self._code: Any = None
         """The open block of code."""
+        self._fence = ""
 
     def write(self, page: Any) -> None:
         """Add the text of a tag and its descendants."""
@@ -106,8 +105,8 @@ class Writer:
         elif name == "pre":
             self._verbatim += 1
             if _is_code(tag):
-                self._code = tag
-                self.pieces.line(_FENCE)
+                self._code, self._fence = tag, fence_around("".join(tag.itertext()))
+                self.pieces.line(self._fence)
         elif name == "sup":
             self._raised += 1
         elif name in _LISTS:
@@ -122,7 +121,7 @@ class Writer:
     def _leave(self, tag: Any) -> None:
         name = tag.tag
         if tag is self._code:
-            self.pieces.line(_FENCE)
+            self.pieces.line(self._fence)
         if name in _BLOCKS:
             self.pieces.end_line(self._gap(tag))
         if name in HEADINGS:

@@ -36,6 +36,15 @@ _PERMALINKS = {"¶", "#", "§", "🔗", "\uf0c1", "[source]"}
 _WORD = re.compile(r"\w+")
 _FEWEST_LINKS = 3
 """Links of a table of contents."""
+_EDITS = re.compile(
+    r"\W*(?:edit (?:this (?:page|article|section)|on \w+)(?: on \w+)?"
+    r"|(?:view|show) (?:page )?source|(?:improve|suggest edits to) this page"
+    r"|suggest (?:an )?edits?)\W*",
+    re.IGNORECASE,
+)
+"""Matches the words of a link to where the page is written."""
+_EDIT_MARK = "mw-editsection"
+"""The class of "[edit]" behind Wikipedia's headings."""
 _MOST_BUTTON = 12
 """Words of a button; a longer one is text."""
 _MOST_CONTENTS = 3
@@ -131,7 +140,14 @@ def _is_linked(tag: Any) -> bool:
 
 
 def _is_control(tag: Any) -> bool:
-    """Return whether the tag is a button, and not a heading or a text that a click unfolds."""
+    """Return whether the tag is a button, and not a heading or a text that a click unfolds.
+
+    A link to edit the page is one too.
+    """
+    if tag.tag == "a":
+        return bool(_EDITS.fullmatch("".join(tag.itertext())))
+    if tag.get("class") == _EDIT_MARK:
+        return True
     if tag.tag != "button" or tag.getparent().tag in {*HEADINGS, "dt", "summary"}:
         return False
     return _count(tag) <= _MOST_BUTTON

@@ -21,6 +21,7 @@ from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
+from citeproof.tools.documents.base import fence_around
 from citeproof.tools.documents.markdown_boxes import box_plugin
 from citeproof.tools.documents.markdown_marks import marks_plugin
 from citeproof.tools.documents.markdown_tags import tags_plugin
@@ -52,8 +53,9 @@ def render(text: str, *, has_indented_code: bool = True) -> str:
     return str(_parser(has_indented_code).render(_LIQUID.sub(" -", text)))
 
 
-def show_code(code: str, fence: str = "```", language: str = "") -> str:
-    """Render a block of code with its fences, which tell readers and models that it is code."""
+def show_code(code: str, fence: str = "", language: str = "") -> str:
+    """Render a block of code between fences."""
+    fence = fence or fence_around(code)
     return f"<pre>{fence}{escape(language)}\n{escape(code.strip(chr(10)))}\n{fence}</pre>\n"
 
 

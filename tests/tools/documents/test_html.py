@@ -94,6 +94,8 @@ def test_a_page_is_read_as_it_is_shown(markup: str, said: str) -> None:
         "<p style='visibility: hidden'><b>secret</b></p>",
         "<span style='font-size:0'>secret</span>",
         "<template>secret</template>",
+        "<a href=x>Edit this page</a>",
+        "<span class=mw-editsection>[<a href=x>edit</a>]</span>",
         "<!-- secret -->",
     ],
 )
@@ -326,6 +328,7 @@ def test_a_page_that_ends_in_what_is_no_text_says_so(mark: str) -> None:
         ('<pre class="programlisting">a = 1\n  b\n</pre>', "```\na = 1\n  b\n```"),
         ('<div class="highlight"><pre><span></span>f()\n</pre></div>', "```\nf()\n```"),
         ("<pre><code>f()</code></pre>", "```\nf()\n```"),
+        ("<pre><code>```js\nf()\n```</code></pre>", "````\n```js\nf()\n```\n````"),
         ("<pre><code>  </code></pre>", ""),
         ("<pre>Dear all,\n  it is lit.\n</pre>", "Dear all,\n  it is lit."),
     ],
