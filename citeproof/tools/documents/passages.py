@@ -22,8 +22,11 @@ _DASH = " – "
 """Separates the headings in a title."""
 _LEANING = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|His|She|Her|Such|Otherwise|However|Therefore"
-    r"|Thus|Then|But|And|Also|So|Er|Sie|Es|Dies\w{0,2}|Sein\w{0,2}|Ihr\w{0,2}|Daher|Deshalb|Dann|Aber"
-    r"|Und|Auch|Jedoch|Il|Elle|Cela|Ces?|Mais|Donc|Puis)\b"
+    r"|Thus|Then|But|And|Also|So|Hence|Instead|Moreover|Furthermore|Similarly|Consequently"
+    r"|Additionally|For (?:example|instance)|In (?:addition|contrast|particular)|As a result"
+    r"|In (?:this|that|such) cases?"
+    r"|Er|Sie|Es|Dies\w{0,2}|Sein\w{0,2}|Ihr\w{0,2}|Daher|Deshalb|Dann|Aber|Und|Auch|Jedoch"
+    r"|Zum Beispiel|Il|Elle|Cela|Ces?|Mais|Donc|Puis|Par exemple)\b"
 )
 """Openings of sentences that say little without the previous one."""
 _TINY = 3

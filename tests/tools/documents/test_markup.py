@@ -457,6 +457,14 @@ def test_text_between_rules_is_no_front_matter() -> None:
     assert empty.title == "Pool"
 
 
+@pytest.mark.parametrize("begins", ["It is", "For example, it is", "In that case, it is"])
+def test_no_passage_begins_with_a_sentence_that_leans_on_the_one_before(begins: str) -> None:
+    told = "The keeper lights the lamp at dusk and reads its gauge. "
+    found = cut(read(f"{told * 3}{begins} lit by hand. {told * 2}", "a.txt"), 40)
+    assert len(found) == 2
+    assert not any(passage.text.startswith(begins) for passage in found)
+
+
 def test_tiny_sections_of_a_page_are_one_passage_and_keep_their_boxes() -> None:
     said = ["Oil is dear.", "Coal is cheap.", "Wind is free."]
     text = "\n".join(said)
