@@ -22,7 +22,7 @@ from typing import NamedTuple
 import Stemmer
 from sentencex import get_sentence_boundaries
 
-from citeproof.text import CLOSERS, STOPS
+from citeproof.text import CLOSERS, PAUSES, STOPS
 
 BLOCK = 2000
 """Most characters of a sentence. Text without full stops is cut at a space before this length."""
@@ -41,10 +41,16 @@ _LEADS_ON = re.compile(
     r"(?:[,，]|\b(?:although|because|if|nor|not|than|that|though|unless|until|when|whether|which|while"
     r"|who))\s*\Z"
 )
-LIST_ITEM = re.compile(
-    r"\s*(?:[-*+•◦‣▪●|>#]\s|o\t|(?:\d{1,3}[.)]|[a-zA-Z][.)]|[ivx]{2,5}[.)]|[IVX]{2,5}\))\s)"
+_DOUBTFUL = r"–|\((?:[A-Za-z]|[a-z\d]{2}|\d|[ivx]{3,5})\)"
+"""Marks of items that also begin the lines of running text: "as in section\n(a) of the lease"."""
+ITEM_MARK = (
+    rf"(?:[-*+•◦‣▪●]|o(?=\t)|(?:\d{{1,3}}|[a-z]|[ivx]{{2,5}})[.)]|[IVX]{{2,5}}\)|{_DOUBTFUL})\s+"
 )
-"""The beginning of a list item. Word writes a bullet as `o` and a tab."""
+"""The mark of a list item. Word writes a bullet as `o` and a tab."""
+LIST_ITEM = re.compile(rf"\s*(?:{ITEM_MARK}|[A-Z][.)]\s|[|>#]\s)")
+"""The beginning of a list item, or of a line that is read like one."""
+_ITEM_IN_DOUBT = re.compile(rf"\s*(?:{_DOUBTFUL})\s")
+_PAUSED = re.compile(rf"(?:[{STOPS}{PAUSES}][{CLOSERS}]*|[,;] (?:and|or|und|oder|et|ou))\s*\Z")
 ROW = re.compile(r"(?:[^:;\n]{1,80}: )?[^;\n]+; [^:;\n]{1,80}: |[^:;.!?\n]{1,60}: \S")
 """The beginning of a table row that `tables.row_lines` wrote: `North; 2020: 12 crowns`, or with two
 columns `payee: a name`."""
@@ -196,7 +202,9 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def _ends_block(text: str, line: int, stop: int, after: int) -> bool:
     """Whether the line break at `stop` separates two sentences."""
-    if LIST_ITEM.match(text, after, after + 12):
+    if LIST_ITEM.match(text, after, after + 12) and (
+        not _ITEM_IN_DOUBT.match(text, after) or _PAUSED.search(text, max(line, stop - 8), stop)
+    ):
         return True
     if _goes_on(text, stop):
         return False

@@ -24,6 +24,10 @@ from citeproof.tools.sentences import BLOCK, sentences, split, starts, words
         "He said it.[sic] and left.",
         "He reigned 1312–c. 1337.| **Fig. 2** shows it.| See *p. 12* there.",
         "ii.| The tower that Ann Lee built is old|\niii) It is white|\no\tIt fell|\n● So",
+        "The tenant pays the costs of heating and water;|\n(b) the landlord pays the costs of the"
+        " roof and walls, and|\n(iii) a neighbour pays the costs of the old fence.|\n– None is due",
+        "It is described at length in the words of section\n(a) of the lease and – so they say"
+        " and so it is –\n– or nearly so – in another.",
         "This is the tower that was built by order of Henry\nVIII.| He never saw it.",
         "This would typically be done with\n\ngit add x|\n\nAfter that, type\n$ git push",
         "Terms of use|\n\nThe app is free.",

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from citeproof.text import CLOSERS, PAUSES, STOPS
 from citeproof.tools.citations.quotes import Quote, is_heading
 from citeproof.tools.documents.list_cutting import read_parts
-from citeproof.tools.sentences import split
+from citeproof.tools.sentences import ITEM_MARK, split
 from citeproof.types import Passage
 
 _LINE = re.compile(r"[^\n]*\n?")
-_ITEM = re.compile(r"[ \t]*(?:\d{1,3}[.)]|\([a-z\d]{1,2}\)|[a-z][.)]|[-*+•◦‣▪●–])\s+(?=\S)")
+_ITEM = re.compile(rf"[ \t]*{ITEM_MARK}(?=\S)")
 _ENDS = re.compile(rf"[{STOPS}{PAUSES}][{CLOSERS}]*\Z")
 _INTRODUCES = re.compile(r"[:：]\s*\Z|\b(?:these|following|below|steps)\b", re.IGNORECASE)
 _FEWEST = 2

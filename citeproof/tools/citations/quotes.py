@@ -9,7 +9,16 @@ from typing import NamedTuple
 
 from citeproof.text import CLOSERS, PAUSES, STOPS
 from citeproof.tools.citations.marks import quotation
-from citeproof.tools.sentences import LIST_ITEM, ROW, Span, count_words, split, starts, words
+from citeproof.tools.sentences import (
+    ITEM_MARK,
+    LIST_ITEM,
+    ROW,
+    Span,
+    count_words,
+    split,
+    starts,
+    words,
+)
 from citeproof.types import Citation, Claim, Passage, Verdict
 
 _DRAWN = re.compile(r"[-=~]{4,}|(?<![_\"'`“])_{4,}|\S(?: {3,}|\t+ *)\S")
@@ -50,8 +59,7 @@ _NO_NAME = frozenset(
     once since so though through to under until upon when where while with
     """.split()  # noqa: SIM905
 )
-_ITEM = re.compile(r"(?:\d{1,2}[.)]|\([a-z\d]{1,2}\)|[-*•–])\s+(?=\S)")
-"""The number or bullet of an item in a list."""
+_ITEM = re.compile(ITEM_MARK)
 _MARKDOWN = re.compile(r"[ \t]*#")
 _ENDS = re.compile(rf"(?![?？؟])[{STOPS}{PAUSES}][{CLOSERS}]*\Z")
 _LONGEST_HEADING = 12

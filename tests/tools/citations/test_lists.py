@@ -27,6 +27,7 @@ def found(text: str) -> list[str]:
         ("- milk\n- bread", [" | milk | bread"]),
         ("Buy:\n- milk\n- bread\nThen pay.", ["Buy: | milk | bread"]),
         ("买：\n- 买牛奶！\n- 买面包！\n然后付钱。", ["买： | 买牛奶！ | 买面包！"]),
+        ("Buy:\nii. milk\niii. bread\nThen pay.", ["Buy: | milk | bread"]),
         ("It is late. Buy:\n\n* milk\n\n* bread\n\nPay.", ["It is late. Buy: | milk | bread"]),
         ("It is late.\n\nBuy:\n- milk\n- bread", ["Buy: | milk | bread"]),
         (f"{LATE * 26}Buy:\n- milk\n- bread", [f"{LATE * 24}Buy: | milk | bread"]),
