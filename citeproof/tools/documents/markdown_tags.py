@@ -28,6 +28,12 @@ _OPENED = re.compile(
     r"<[a-z][\w-]*(?:\s[^<>]*)?\smarkdown(?:=[\"']?(?:1|block|span)[\"']?)?(?:\s[^<>]*)?>[ \t]*"
 )
 """A tag of HTML whose content is Markdown, in kramdown and MkDocs."""
+_CLOSED = re.compile(r"</(?:article|aside|details|div|figure|p|section)>[ \t]*")
+_SUMMARY = re.compile(r"<summary\b"), re.compile(r"</summary>[ \t]*$", re.MULTILINE)
+"""What may stand in such content, or end it."""
+_HAS_OPENED = "has_opened"
+"""The key of the parser's environment that says that a text has such tags."""
+_INDENT = 4
 
 
 def tags_plugin(parser: MarkdownIt) -> None:
@@ -47,7 +53,7 @@ def _highlight(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     if not silent:
         token = state.push("fence", "code", 0)
-        token.info, token.markup = begins["language"] or "", "```"
+        token.info = begins["language"] or ""
         token.content = state.getLines(start + 1, last, state.sCount[start], True)
         token.map = [start, last + 1]
         state.line = last + 1
@@ -76,10 +82,24 @@ def _find_end(state: StateBlock, start: int, end: int, mark: re.Pattern[str]) ->
 
 def _opened(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Read a tag by itself if what it holds is Markdown; HTML would go on to a blank line."""
-    if state.is_code_block(start) or not _OPENED.fullmatch(line_at(state, start)):
-        return False
-    if not silent:
+    last = None if state.is_code_block(start) else _last_line(state, start, end)
+    if last is not None and not silent:
+        state.env[_HAS_OPENED] = True
         token = state.push("html_block", "", 0)
-        token.content, token.map = f"{line_at(state, start)}\n", [start, start + 1]
-        state.line = start + 1
-    return True
+        token.content = state.getLines(start, last + 1, state.blkIndent, True)
+        token.map = [start, last + 1]
+        state.line = last + 1
+    return last is not None
+
+
+def _last_line(state: StateBlock, start: int, end: int) -> int | None:
+    """The last line of a tag that stands by itself, or None if none does."""
+    line, (begins, ends) = line_at(state, start), _SUMMARY
+    if _OPENED.fullmatch(line):
+        return start
+    if _HAS_OPENED not in state.env:
+        return None
+    if begins.match(line):
+        return start if ends.search(line) else _find_end(state, start, end, ends)
+    goes_on = start + 1 < end and state.sCount[start + 1] >= state.blkIndent + _INDENT
+    return start if _CLOSED.fullmatch(line) and not goes_on else None

@@ -93,10 +93,17 @@ TAGS = [
     ("1. TOC\n{:toc}\n\nRun it.", "Run it."),
     ("[Oil](a.md){ .button #b } and *lit*{: .x }, $x_{i=1}$", "Oil and lit, $x_{i=1}$"),
     ('<div class="a" markdown="1">\n- *Run*\n</div>\n\n<p markdown>\n*it*\n</p>', "- Run\n\nit"),
+    ('<div markdown="1">\n*Run*\n</div>\n```\nf\n```', "Run\n\n```\nf\n```"),
+    (
+        "<details markdown>\n  <summary>\n    Oil\n  </summary>\n- a\n</details>\n*Run*",
+        "Oil\n\n- a\n\nRun",
+    ),
+    ("<div>\n*Run*\n</div>\n*it*", "*Run*\n\n*it*"),
     ("[Oil][o] is [lit][l].\n\n[o]: /a{{< v x=y >}}/b\n[l]: {{ site.x }}/b", "Oil is lit."),
     ("Write {% if %} here, and {{ name }}.", "Write {% if %} here, and {{ name }}."),
     ("```\n{% if a %}\n```", "```\n{% if a %}\n```"),
     ("{{ 7 * 6 }}", "{{ 7 * 6 }}"),
+    ("{% highlight md %}\n```\nf\n```\n{% endhighlight %}", "````md\n```\nf\n```\n````"),
     ("{% highlight sh %}\n# no heading\n{% endhighlight %}", "```sh\n# no heading\n```"),
 ]
 LINES = [
