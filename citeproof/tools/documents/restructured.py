@@ -1,8 +1,8 @@
 """Reads reStructuredText with docutils, as the web page that it would become.
 
 Sphinx adds directives and roles that docutils does not know, and projects add their own. Their
-content is text all the same: a directive with an argument (`.. option:: --force`) becomes a term
-with its definition, and a role (:ref:`the mooring <mooring>`) its words.
+content is text all the same: a directive with an argument (`.. option:: --force`) or a version
+becomes a term with its definition, and a role (:ref:`the mooring <mooring>`) its words.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _VERSIONS = {
     "versionchanged": "Changed in version",
     "versionremoved": "Removed in version",
 }
-_FACTS = ("type", "default", "values", "required")
+_FACTS = ("type", "default", "values", "required", "released")
 """Options of directives that state something."""
 _SETTINGS = {
     "_disable_config": True,
@@ -162,7 +162,7 @@ class _AnyDirective(Directive):  # type: ignore[misc]
     option_spec = _Options()
 
     def run(self) -> list[nodes.Node]:
-        name, argument = self.name, "".join(self.arguments)
+        name, argument = self.name, "".join(self.arguments) or self.options.get("version", "")
         if name in _EMPTY or name in _ELSEWHERE:
             return []
         if name in _CODE:

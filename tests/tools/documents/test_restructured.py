@@ -51,6 +51,11 @@ def test_a_directive_with_an_argument_is_a_term_with_its_definition() -> None:
             "Changed in version 2. The Lamp is lit.",
         ),
         (".. deprecated:: 3", "Deprecated since version 3."),
+        (
+            ".. changelog::\n   :version: 2.1\n   :released: May 3\n\n   .. change::\n"
+            "      :tags: bug\n\n      It is lit.",
+            "2.1 released: May 3 It is lit.",
+        ),
         (".. only:: html\n\n   It is lit.", "It is lit."),
         (".. note:: It is lit.", "Note It is lit."),
         (
