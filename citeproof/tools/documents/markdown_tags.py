@@ -25,7 +25,8 @@ _COMMENTS = [
 _LONGEST = 500
 """Most lines of a block; its end is not looked for further down."""
 _OPENED = re.compile(
-    r"<[a-z][\w-]*(?:\s[^<>]*)?\smarkdown(?:=[\"']?(?:1|block|span)[\"']?)?(?:\s[^<>]*)?>[ \t]*"
+    r"<[a-z][\w-]*(?:\s[^<>]{0,500})?\smarkdown(?:=[\"']?(?:1|block|span)[\"']?)?"
+    r"(?:\s[^<>]{0,500})?>[ \t]*"
 )
 """A tag of HTML whose content is Markdown, in kramdown and MkDocs."""
 _CLOSED = re.compile(r"</(?:article|aside|details|div|figure|p|section)>[ \t]*")

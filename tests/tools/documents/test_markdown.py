@@ -155,6 +155,7 @@ def test_headings_of_markdown(raw: str, title: str, text: str) -> None:
 
 def test_many_marks_take_time_in_proportion_to_their_number() -> None:
     texts = [">" * 20_000, "> " * 10_000 + "x", "!!! a\n" * 5_000, '=== "' * 5_000, ":" * 20_000]
+    texts += ["<a" + " markdown" * 20_000]
     texts += ["%% a\n" * 20_000, "{{< a >}} x " * 10_000, "[a](b){ .x " * 5_000]
     texts += [": a\n" * 5_000, "a\n: b\n\n" * 3_000, ": a\n\n    b\n\n" * 2_000]
     spaces = " " * 20_000
