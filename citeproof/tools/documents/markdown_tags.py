@@ -16,12 +16,12 @@ _COMMENTS = [
     (re.compile(begins), re.compile(ends, re.MULTILINE))
     for begins, ends in (
         (r"%%(?!.*%%)", r"%%[ \t]*$"),
-        (r"\{%-?\s*comment\s*-?%\}(?!.*endcomment)", r"\{%-?\s*endcomment\b"),
-        (r"\{\{[<%]\s*comment\s*[%>]\}\}(?!.*/\s?comment)", r"\{\{[<%]\s*/\s?comment\b"),
-        (r"\{\{-?\s*/\*(?!.*\*/)", r"\*/\s*-?\}\}"),
+        (r"\{%-?\s*comment\s*-?%\}", r"\{%-?\s*endcomment\s*-?%\}"),
+        (r"\{\{[<%]\s*comment\s*[%>]\}\}", r"\{\{[<%]\s*/\s?comment\s*[%>]\}\}"),
+        (r"\{\{-?\s*/\*", r"\*/\s*-?\}\}"),
     )
 ]
-"""The first and the last line of a comment of Obsidian, Liquid or Hugo."""
+"""The begin and the end of a comment of Obsidian, Liquid or Hugo."""
 _LONGEST = 500
 """Most lines of a block; its end is not looked for further down."""
 _OPENED = re.compile(
@@ -67,7 +67,11 @@ def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     closed_by = next((ends for begins, ends in _COMMENTS if begins.match(line)), None)
     if state.is_code_block(start) or closed_by is None:
         return False
-    if (last := _find_end(state, start, end, closed_by)) is None:
+    if closed := closed_by.search(line, 2):
+        last = None if line[closed.end() :].strip() else start
+    else:
+        last = _find_end(state, start, end, closed_by)
+    if last is None:
         return False
     if not silent:
         state.line = last + 1

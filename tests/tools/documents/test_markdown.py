@@ -90,6 +90,7 @@ TAGS = [
     ('{% include note.html content="Run it." %}', "Run it."),
     ("{% comment %}\nAsk.\n\nAnn.\n{% endcomment %}\n\nRun it.", "Run it."),
     ("{{/*\nAsk:\n\n1. Ann\n*/}}\n\nRun{% comment %}x{% endcomment %} it.", "Run it."),
+    ("{{/* Ask */}}\n\n{{< comment >}}Ask{{< /comment >}}\nRun it.", "Run it."),
     ("1. TOC\n{:toc}\n\nRun it.", "Run it."),
     ("[Oil](a.md){ .button #b } and *lit*{: .x }, $x_{i=1}$", "Oil and lit, $x_{i=1}$"),
     ('<div class="a" markdown="1">\n- *Run*\n</div>\n\n<p markdown>\n*it*\n</p>', "- Run\n\nit"),
