@@ -43,8 +43,8 @@ class Parameters(BaseModel):
     check_answer: bool = True
     """True checks whether the passages answer the question before anything is written, where the
     method allows it, and whether a proved claim answers it at the end; this needs
-    `Toolbox(answerability=…)`, which the settings provide. False accepts any proved claim as an
-    answer."""
+    `Toolbox(answerability=…)`, which the settings provide. True also tells which other passages
+    contradict a proved claim. False accepts any proved claim as an answer."""
     on_outage: bool = False
     """True answers with the proved claims when a model or retriever stays unreachable. By default,
     the run fails with the error, and can be resumed if it has a checkpointer."""

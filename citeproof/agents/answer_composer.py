@@ -18,8 +18,9 @@ from citeproof.state import Update, WritingState, memory_passages
 from citeproof.text import count
 from citeproof.tools.citations.answer_message import answer_message
 from citeproof.tools.citations.answer_text import AnyForm, written_out
-from citeproof.tools.citations.marks import CONTRADICTED, FLAG, join_claims, marks
+from citeproof.tools.citations.marks import CONTRADICTED, FLAG, cite, join_claims, marks
 from citeproof.tools.entailment import Entailment
+from citeproof.tools.entailment.disputes import find_disputes
 from citeproof.tools.questions.answering import UNCHECKED, find_answered, quote_nearest
 from citeproof.tools.questions.parts import question_parts
 from citeproof.types import Answer, Citation, Claim, Passage, QuotedPassage
@@ -66,20 +67,24 @@ class AnswerComposer(Node):
     answerability: Entailment | None = None
     """Decides whether a claim answers the question; without it, every claim does."""
     check_answer: bool = True
+    entailment: Entailment | None = None
+    """Finds passages that say otherwise than proved claims; without it, none are looked for."""
     evidence: EvidenceLog | None = None
     """The log that records the cited passages; if it fails, the record is lost, not the answer.
     Drafts for another graph are not recorded."""
 
     async def __call__(self, state: EndState) -> Update:
         """Compose the answer; if no claim answers the question, it says so and why."""
+        is_draft = current_place().drafts
         kept, dropped = self._split_claims(state)
+        if not is_draft and not state["stop"]:
+            kept = await self._find_disputes(state, kept)
         claims, passages = _renumber(kept, state["passages"])
         status, reason = self._status(state, claims, dropped)
         beside = await self._beside_the_question(state, claims, passages)
         if beside:
             told = [reason, beside[1]] if state["stop"] else [beside[1], reason]
             status, reason = beside[0], " ".join(filter(None, told))
-        is_draft = current_place().drafts
         nearest: tuple[QuotedPassage, ...] = ()
         if status == "not_found" and not passages:
             nearest = await self._quote_nearest(state, is_draft)
@@ -114,6 +119,27 @@ class AnswerComposer(Node):
                 dropped.append(claim.text)
                 emit(ClaimRejected(text=claim.text, reason="dropped: it could not be verified"))
         return kept, dropped
+
+    async def _find_disputes(self, state: EndState, claims: list[Claim]) -> list[Claim]:
+        """The claims, each proved one with the passages of the memory that say otherwise."""
+        asks = self.check_answer and self.answer and self.form == "prose"
+        if self.entailment is None or not asks:
+            return claims
+        memory = memory_passages(state)
+        others = []
+        for claim in claims:
+            known = {citation.passage_id for citation in (*claim.citations, *claim.against)}
+            unread = {n: one for n, one in memory.items() if one.id not in known}
+            others.append((claim.text, unread if claim.verdict.status == "supported" else {}))
+        try:
+            found = await find_disputes(self.entailment, state["question"], others)
+        except UNCHECKED as error:
+            note(f"whether passages say otherwise was not checked: {error}")
+            return claims
+        return [
+            claim.model_copy(update={"against": (*claim.against, *cite(disputing, claim.text))})
+            for claim, disputing in zip(claims, found, strict=True)
+        ]
 
     async def _beside_the_question(
         self, state: EndState, claims: list[Claim], passages: list[Passage]

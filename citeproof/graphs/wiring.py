@@ -103,7 +103,8 @@ class MethodBuilder:
 
     def add_composer(self, method: str, **how: Any) -> None:
         """End with an `AnswerComposer`; `how` sets its fields."""
-        how |= {"answerability": self.tools.answerability, "evidence": self.tools.evidence}
+        own = ("answerability", "entailment", "evidence")
+        how |= {name: getattr(self.tools, name) for name in own}
         self.add_nodes({COMPOSER: AnswerComposer(method, **how)})
         self.add_edges(COMPOSER, END)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import pytest
@@ -11,6 +12,7 @@ from citeproof.agents.answerability_verifier import UNSURE
 from citeproof.errors import BudgetExceededError, StoreError, VerifierOutageError
 from citeproof.runtime.events import AnswerReady, ClaimAccepted, ClaimRejected
 from citeproof.testing import TableEntailment
+from citeproof.tools.entailment.base import Pair, Score
 from citeproof.types import Answer, Citation, Claim
 from tests.agents.one_node import Log, noted, told
 from tests.agents.states import BUILT, LIT, A, B, C, claim, judged, state
@@ -314,6 +316,43 @@ async def test_a_part_of_the_question_that_nothing_answers_is_named(
 
 
 # Passages that say otherwise
+
+
+class Denying(TableEntailment):
+    """Finds that every passage contradicts every claim, or fails."""
+
+    final_below = 0.9
+
+    def __init__(self, *, fails: bool = False) -> None:
+        super().__init__({})
+        self._fails = fails
+
+    async def quick_scores(self, pairs: Sequence[Pair]) -> list[float]:
+        if self._fails:
+            raise VerifierOutageError("gone")
+        return [Score(0.0, 0.9) for _ in pairs]
+
+
+OLD = A.model_copy(update={"id": "old"})
+
+
+async def test_other_passages_of_the_memory_that_contradict_a_proved_claim_are_told() -> None:
+    claims = [proved(BUILT, 1), judged(claim(BUILT, 1), "unsupported")]
+    given = {"claims": claims, "passages": [A, OLD, B], "long_term": ["a", "old"]}
+    answer = await composed(AnswerComposer(entailment=Denying()), **given)
+    assert [[one.passage_id for one in told.against] for told in answer.claims] == [["old"], []]
+    assert answer.status == "partial"
+    assert "Passages say otherwise about 1 claim." in answer.reason
+    unchecked = AnswerComposer(entailment=Denying(), check_answer=False)
+    assert not any(told.against for told in (await composed(unchecked, **given)).claims)
+
+
+async def test_an_outage_leaves_the_answer_without_what_says_otherwise() -> None:
+    given = {"claims": [proved(BUILT, 1)], "passages": [A, OLD], "long_term": ["a", "old"]}
+    node = AnswerComposer(entailment=Denying(fails=True))
+    answer, notes = await noted(composed(node, **given))
+    assert answer.status == "answered"
+    assert notes == ["whether passages say otherwise was not checked: gone."]
 
 
 async def test_a_contradicted_claim_is_flagged_and_shows_by_what() -> None:
