@@ -17,6 +17,7 @@ import pytest
 from citeproof import Passage, Settings
 from citeproof.settings import AnswerabilitySettings, EntailmentSettings
 from citeproof.tools.entailment import Entailment, Pair, find_supports, question_hypothesis
+from citeproof.tools.entailment.disputes import find_disputes
 from citeproof.tools.entailment.opening import open_answerability, open_entailment
 
 CASES = Path(__file__).parents[1] / "data" / "hard_cases.jsonl"
@@ -103,6 +104,13 @@ def test_other_sentences_hide_no_contradiction(model: Entailment) -> None:
     wrong, right = asyncio.run(find_supports(model, "", [({1: said}, claim) for claim in claims]))
     assert wrong.verdict("cited").status == "contradicted"
     assert (right.verdict("cited").status, right.against) == ("supported", {})
+
+
+def test_a_passage_that_disputes_a_proved_claim_is_found(model: Entailment) -> None:
+    old = Passage(id="a", title="Boats", text="The survey boat Heron was bought in 2007.")
+    later = Passage(id="b", title="Repairs", text="The boat Heron was painted in 2014.")
+    asked = [("The boat Heron was bought in 2009.", {1: old, 2: later})]
+    assert asyncio.run(find_disputes(model, "When was the Heron bought?", asked)) == [{1: old}]
 
 
 def test_a_name_of_another_sentence_scores_well_below_the_right_one(model: Entailment) -> None:
