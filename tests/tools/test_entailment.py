@@ -30,6 +30,7 @@ from citeproof.tools.entailment.cascade import Cascade
 from citeproof.tools.entailment.close_reader import name_close_reader
 from citeproof.tools.entailment.judge import Judge
 from citeproof.tools.entailment.opening import open_entailment
+from citeproof.tools.llm.chat_models import ChatModels
 
 A = Passage(id="a", title="Tower", text="Ann Lee built the tower.")
 B = Passage(id="b", text="It was lit in 1871.")
@@ -146,12 +147,15 @@ async def test_the_judge_asks_after_the_prefix_that_the_run_has_read() -> None:
     assert "Statement: Ann Lee built it." in call.prompt
 
 
-async def test_the_judge_asks_of_one_premise_after_the_other() -> None:
+@pytest.mark.parametrize(("at_once", "order"), [(1, "bbaa"), (8, "baba")])
+async def test_the_judge_asks_of_several_premises_at_once_if_the_model_can(
+    at_once: int, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ChatModels, "at_once", at_once)
     model = ScriptedChatModel(lambda _: Choice(Yes=0.5, No=0.5))
     asked = [Pair("b", "1"), Pair("a", "1"), Pair("b", "2"), Pair("a", "2")]
     await Judge(LLM(model)).scores(asked)
-    order = [call.prompt.split("<passage>\n")[1][0] for call in model.calls]
-    assert order in (list("aabb"), list("bbaa"))
+    assert "".join(call.prompt.split("<passage>\n")[1][0] for call in model.calls) == order
 
 
 async def test_no_text_ends_the_fence_that_the_judge_reads_it_in() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from citeproof.errors import ModelReplyError
 from citeproof.prompts import Prompt, defuse, fill, template
+from citeproof.runtime.gather import together
 from citeproof.runtime.meter import note
 from citeproof.tools.entailment.base import Pair, mark_unread
 from citeproof.tools.llm.model import LLM
@@ -21,7 +23,7 @@ class Judge:
 
     The prompt for a pair with a `prefix` begins with those bytes, as the run's other prompts do.
     Pairs of one premise are asked one after the other, so that only the hypothesis is new to the
-    server's cache.
+    server's cache. Different premises are asked about at the same time.
 
     Scores from `threshold` on count as entailed; it defaults to the one fitted for the embedded
     model.
@@ -40,8 +42,16 @@ class Judge:
 
         If the model answers twice with neither, the pair scores 0, and the run's notes say so.
         """
-        by_premise = sorted(dict.fromkeys(pairs), key=lambda pair: pair.premise)
-        known = {pair: await self._score(pair) for pair in by_premise}
+        by_premise: dict[str, list[Pair]] = {}
+        for pair in dict.fromkeys(pairs):
+            by_premise.setdefault(pair.premise, []).append(pair)
+        known: dict[Pair, float] = {}
+
+        async def ask(some: Sequence[Pair]) -> None:
+            for pair in some:
+                known[pair] = await self._score(pair)
+
+        await together([partial(ask, some) for some in by_premise.values()], self._llm.at_once)
         return [known[pair] for pair in pairs]
 
     async def _score(self, pair: Pair) -> float:

@@ -28,6 +28,8 @@ _NO_KEY = "not-needed"
 _VLLM_GOES_ON = {"add_generation_prompt": False, "continue_final_message": True}
 """Arguments that make vLLM continue a prefilled reply; llama.cpp does so by default."""
 
+_AT_ONCE = 8
+
 
 @dataclass
 class ChatModels:
@@ -57,6 +59,11 @@ class ChatModels:
             model = model.model_copy(update={"stream_usage": True})
         name = getattr(model, "model_name", None) or getattr(model, "model", None)
         return cls(lambda: model, str(name or type(model).__name__))
+
+    @property
+    def at_once(self) -> int:
+        """Requests to send at a time: the embedded server would drop the prefixes it has cached."""
+        return 1 if isinstance(self.server, LocalServer) else _AT_ONCE
 
     async def here(self) -> BaseChatModel:
         """Return the model of the running loop."""

@@ -96,6 +96,11 @@ class LLM:
         """Whether the model continues a prefilled reply; others are asked in words to continue."""
         return self._models.continues is not None
 
+    @property
+    def at_once(self) -> int:
+        """How many independent requests to send at a time; the embedded model takes one."""
+        return self._models.at_once
+
     def start(self) -> None:
         """Start the embedded servers of this model and of its roles before their first call.
 
