@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.outputs import ChatResult
 from rich.console import Console
 
 from citeproof import LLM, Passage
@@ -147,15 +148,35 @@ async def test_the_judge_asks_after_the_prefix_that_the_run_has_read() -> None:
     assert "Statement: Ann Lee built it." in call.prompt
 
 
-@pytest.mark.parametrize(("at_once", "order"), [(1, "bbaa"), (8, "baba")])
-async def test_the_judge_asks_of_several_premises_at_once_if_the_model_can(
-    at_once: int, order: str, monkeypatch: pytest.MonkeyPatch
+ASKED = [Pair("b", "1"), Pair("a", "1"), Pair("b", "2"), Pair("a", "2")]
+
+
+def premises(model: ScriptedChatModel) -> list[str]:
+    return [call.prompt.split("<passage>\n")[1][0] for call in model.calls]
+
+
+async def test_the_judge_asks_of_one_premise_after_the_other_what_caches_one_prefix(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ChatModels, "at_once", at_once)
+    monkeypatch.setattr(ChatModels, "at_once", 1)
     model = ScriptedChatModel(lambda _: Choice(Yes=0.5, No=0.5))
-    asked = [Pair("b", "1"), Pair("a", "1"), Pair("b", "2"), Pair("a", "2")]
-    await Judge(LLM(model)).scores(asked)
-    assert "".join(call.prompt.split("<passage>\n")[1][0] for call in model.calls) == order
+    await Judge(LLM(model)).scores(ASKED)
+    assert premises(model) == list("bbaa")
+
+
+async def test_the_judge_asks_of_several_premises_at_once() -> None:
+    both = asyncio.Barrier(2)
+
+    class Waiting(ScriptedChatModel):
+        async def _agenerate(self, *given: Any, **arguments: Any) -> ChatResult:
+            async with asyncio.timeout(10):
+                await both.wait()
+            return await super()._agenerate(*given, **arguments)
+
+    model = Waiting(lambda _: Choice(Yes=0.5, No=0.5))
+    await Judge(LLM(model)).scores(ASKED)
+    first, second = premises(model)[:2], premises(model)[2:]
+    assert {*first} == {*second} == {"a", "b"}
 
 
 async def test_no_text_ends_the_fence_that_the_judge_reads_it_in() -> None:
