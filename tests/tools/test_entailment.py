@@ -168,6 +168,9 @@ async def test_the_judge_asks_of_several_premises_at_once() -> None:
     both = asyncio.Barrier(2)
 
     class Waiting(ScriptedChatModel):
+        def __init__(self, script: Any) -> None:
+            super().__init__(script)
+
         async def _agenerate(self, *given: Any, **arguments: Any) -> ChatResult:
             async with asyncio.timeout(10):
                 await both.wait()
