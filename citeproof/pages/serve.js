@@ -326,6 +326,9 @@
   }
 
   // ---- Asking ---------------------------------------------------------------------------------
+  // Holds the question while it is being answered, for a page that is reloaded meanwhile.
+  const UNANSWERED = "unanswered";
+
   async function ask(asked) {
     const turn = new Turn(asked);
     let run = "";
@@ -336,6 +339,7 @@
     turn.doing("Sending…");
     turn.place.scrollIntoView();
     speak("Question sent.");
+    sessionStorage.setItem(UNANSWERED, asked);
     try {
       const body = { question: asked, method: find("#method").value, parameters: parameters(), conversation };
       const response = await send("/api/ask", body, { signal: asking.signal });
@@ -354,6 +358,7 @@
       speak(stopped ? "Stopped." : "");
     } finally {
       asking = null;
+      sessionStorage.removeItem(UNANSWERED);
       find("#stop").hidden = true;
       find("#ask .main").disabled = false;
     }
@@ -591,6 +596,7 @@
     setTimeout(ready, 1000);
   }
   ready();
+  question.value = sessionStorage.getItem(UNANSWERED) ?? "";
   const named = new URLSearchParams(location.search).get("conversation");
   if (named) reopen(named);
   else question.focus();

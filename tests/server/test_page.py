@@ -206,6 +206,17 @@ def test_stop_ends_the_run(browser: Tab, tmp_path: Path) -> None:
     assert browser.value("document.getElementById('question').value") == QUESTION
 
 
+def test_a_page_that_is_reloaded_in_the_middle_of_an_answer_has_the_question(
+    browser: Tab, tmp_path: Path
+) -> None:
+    with served(tmp_path, toolbox(StuckModel(reply))) as url:
+        go(browser, url)
+        type_in(browser, QUESTION)
+        browser.wait("!!document.querySelector('.written .claim')")
+        browser.call("Page.reload")
+        browser.wait(f"document.getElementById('question').value === {json.dumps(QUESTION)}")
+
+
 def test_a_reloaded_page_shows_its_conversation(page: Tab, url: str) -> None:
     ask(page)
     page.call("Page.reload")
