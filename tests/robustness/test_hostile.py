@@ -25,7 +25,7 @@ from citeproof.tools.citations.marked_text import read_marked
 from citeproof.tools.citations.reply_sentences import reply_sentences
 from citeproof.tools.entailment import Pair, cache
 from citeproof.tools.llm import replies
-from citeproof.tools.retrieval import retrieve_many
+from citeproof.tools.retrieval import coerce_retriever, retrieve_many
 from tests.agents.states import reflecting
 from tests.graphs.scripts import BUILT, KEPT, LIT, A, B
 
@@ -95,8 +95,9 @@ class Generous:
 
 async def test_a_retriever_that_gives_too_much_is_cut() -> None:
     assert (await Retriever(Generous(), k=1)({"question": "Who?"}))["passages"] == [A]
-    assert await retrieve_many(Generous(), ["Who?", "When?"], 1) == [[A], [A]]
-    assert await retrieve_many(Generous(), ["Who?"], 3) == [[A, B]]
+    retriever = coerce_retriever(Generous())
+    assert await retrieve_many(retriever, ["Who?", "When?"], 1) == [[A], [A]]
+    assert await retrieve_many(retriever, ["Who?"], 3) == [[A, B]]
 
 
 async def test_a_search_that_fails_leaves_no_other_behind() -> None:

@@ -39,6 +39,11 @@ _TAG = (
 _TAGS = re.compile(rf"[ \t]*{_TAG}(?:[ \t]*{_TAG})*[ \t]*")
 _TITLE = re.compile(r"""\s(?P<kind>title|header|name|caption|content|text)=(["'])(?P<said>.*?)\2""")
 _NAME = re.compile(r"\{[{%][<%-]?\s*(?P<ends>/\s?|end)?(?P<name>[\w-]+)")
+_WORDS = re.compile(
+    r"""\{%-?\s*[\w-]+(?:\s+(?P<mark>["'])(?P<words>(?:(?!\.\w{2,4}["'])[^"'/\n]){1,200})(?P=mark))+"""
+    r"\s*-?%\}"
+)
+"""Matches a tag of Liquid with words, not a path; it shows the last ones."""
 _LABEL = re.compile(r"\{\{[<%]\s?([a-z]{3,20})\s?[>%]\}\}")
 _FAR = 2_000
 """Most characters between the tags of a pair."""
@@ -83,6 +88,8 @@ def clean(text: str) -> str:
 
     >>> clean("See [[Plans and limits#Plans|your plan]] and [[Sync#Setup]]. ^b15695")
     'See your plan and Sync > Setup. '
+    >>> clean('Ask in {% slack_channel "dev" "the channel" %}, see {% include "a.html" %}.')
+    'Ask in the channel, see {% include "a.html" %}.'
     >>> clean('{% tab title="Linux" %}\nCall it a day.\n{% endtab %}')
     'Linux\nCall it a day.'
     >>> clean("The work was begun in private, long ago, by\n[Ann](https://x.org) and Bob.")
@@ -127,7 +134,8 @@ def _say_tag(tag: str, below: str) -> str:
     ends = (f"{mark}{name['name']}" in below for mark in ("/", "/ ", "end"))
     if name["ends"] or any(ends):
         return ""
-    return _LABEL.sub(r"(\1)", tag)
+    words = _WORDS.fullmatch(tag)
+    return words["words"] if words else _LABEL.sub(r"(\1)", tag)
 
 
 def _is_wrapped(line: str) -> bool:

@@ -118,7 +118,7 @@ def make_retriever(source: str, settings: Settings) -> Retriever:
 async def retrieve_many(
     retriever: Retriever, queries: Sequence[str], k: int
 ) -> list[list[Passage]]:
-    """Return at most `k` different passages for each query, in one batch if the retriever can."""
+    """Return the passages that a retriever finds for each query, in one batch if it can."""
     if isinstance(retriever, HybridRetriever):
         return await retriever.retrieve_many(queries, k)
     return await together([partial(retriever.retrieve, query, k) for query in queries], _AT_ONCE)
