@@ -54,18 +54,22 @@ def find_defined_term(question: str) -> str:
 
 
 def lacks_definition(answer: str, question: str) -> bool:
-    """Whether a question asks what something is, and the answer only mentions it.
+    """Whether a question asks what something is, and the answer only mentions or abbreviates it.
 
     >>> lacks_definition("Sort the files by date and correspondent.", "What is a correspondent?")
     True
     >>> lacks_definition("A correspondent sends or gets a letter.", "What is a correspondent?")
     False
+    >>> lacks_definition("ASN - Archive serial number", "What is an archive serial number?")
+    True
     >>> lacks_definition("The person who wrote it is its correspondent.", "What is an ASN?")
     False
     """
     if not (wanted := content(find_defined_term(question))):
         return False
     words = answer.split()
+    if all(word.isupper() for word in words if content(word) - wanted):
+        return True
     named = [place for place, word in enumerate(words) if content(word) & wanted]
     if not named or named[0] < _SUBJECT_WORDS:
         return False
