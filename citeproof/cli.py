@@ -291,9 +291,9 @@ def ask(
     settings, parameters = read_arguments(config, sets, llm=llm, store=store, defaults=own)
     if paper is not None:
         from citeproof.console.papers import find_preset
-        from citeproof.graphs.registry import find_method
+        from citeproof.graphs.registry import open_method
 
-        parameters = {**find_preset(find_method(method), paper)[0], **parameters}
+        parameters = {**find_preset(open_method(method), paper)[0], **parameters}
     if unverified is not None:
         parameters["unverified"] = unverified
     if review:
@@ -473,12 +473,12 @@ def graph(
 ) -> None:
     """Show a method's graph, as Mermaid text or as a drawing."""
     from citeproof.console.drawing import render_mermaid, write_graph
-    from citeproof.graphs.registry import find_method
+    from citeproof.graphs.registry import open_method
 
     if output is not None and output.suffix.lower() not in (".svg", ".png", ".mmd", ".md"):
         known = "Known endings: .svg, .png, .mmd, .md."
         raise InputError(f"{output} has no known ending", fix=known)
-    drawn = find_method(method).sketch()
+    drawn = open_method(method).sketch()
     if output is None:
         typer.echo(render_mermaid(drawn), nl=False)
     else:

@@ -50,7 +50,9 @@ Backend = Annotated[
     ),
 ]
 Model = Annotated[str | None, option("Entailment model: local, judge, a preset, name or folder.")]
-Method = Annotated[str, option("Method; `citeproof methods` lists them.")]
+Method = Annotated[
+    str, option("Method; `citeproof methods` lists them. python:MODULE:FUNCTION is your own.")
+]
 LLM = Annotated[str | None, option("Language model: local, openai:gpt-4o, …")]
 Paper = Annotated[
     str | None,

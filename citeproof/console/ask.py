@@ -30,7 +30,7 @@ from citeproof.console.warm import find_server
 from citeproof.errors import InputError, ModelError, ModelOutageError, RetrievalError
 from citeproof.evaluation.traces import record
 from citeproof.files import refuse_place
-from citeproof.graphs.registry import find_method
+from citeproof.graphs.registry import METHODS, open_method
 from citeproof.graphs.shape import read_shape
 from citeproof.paths import is_folder
 from citeproof.runtime.moments import Moment
@@ -60,7 +60,7 @@ def ask(
     """Answer a question and return the exit code; the options are those of `citeproof ask`."""
     refuse_unreadable(question)
     # This reports a wrong parameter before any model is loaded.
-    fixed = find_method(method).sketch(**parameters).context_schema()
+    fixed = open_method(method).sketch(**parameters).context_schema()
     err = terminal(stderr=True)
     if review := getattr(fixed, "review", False):
         require_terminal(err)
@@ -147,11 +147,12 @@ def open_runs(
     With `docs`, the method always runs in this process, which reads them first. Without them, a
     method that searches needs an index.
     """
-    fixed = find_method(method).sketch(**parameters).context_schema()
+    fixed = open_method(method).sketch(**parameters).context_schema()
     reads = getattr(fixed, "cite", True)  # CLOSEDBOOK reads only to cite
     if reads and not docs:
         refuse_missing_index(settings)
-    server = None if cold or docs else find_server(settings)
+    is_own = method not in METHODS  # which a server does not import
+    server = None if cold or docs or is_own else find_server(settings)
     if server is not None:
         err.print(Text(f"Using the models of citeproof serve at {server.address}", style="dim"))
         yield RemoteRuns(server, method, parameters)
@@ -159,11 +160,11 @@ def open_runs(
     from citeproof.tools.toolbox import Toolbox
 
     with show_downloads(err, "opening models…") as progress:
-        writes = find_method(method).writes
+        writes = open_method(method).writes
         tools = Toolbox.from_settings(settings, llm=writes, progress=progress)
     with tools:
         if docs:
             read_first(tools.index, docs, err)
         elif reads and tools.index is not None and tools.index.count() == 0:
             raise nothing_indexed(settings)
-        yield LocalRuns(partial(find_method(method).build, tools, **parameters))
+        yield LocalRuns(partial(open_method(method).build, tools, **parameters))

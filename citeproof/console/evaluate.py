@@ -38,7 +38,7 @@ from citeproof.evaluation.scorecard import Scorecard, make_scorecard, write_scor
 from citeproof.evaluation.scoring import METRICS, score
 from citeproof.evaluation.statistics import format_estimate, name_metric
 from citeproof.evaluation.sweep import Plan
-from citeproof.graphs.registry import find_method
+from citeproof.graphs.registry import open_method
 from citeproof.integrations.turns import questions_at_once
 from citeproof.paths import expand
 from citeproof.settings import Settings
@@ -141,7 +141,7 @@ class _Made:
         shard: Shard | None,
     ) -> None:
         self.plan = plan
-        self.method = find_method(plan.method)
+        self.method = open_method(plan.method)
         self.folder = folder
         self.settings, self.parameters = read_arguments(config, plan.sets, store=store)
         self.examples = read_examples(plan.data, plan.limit, plan.seed)

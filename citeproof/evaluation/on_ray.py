@@ -15,7 +15,7 @@ from citeproof.evaluation.examples import Example
 from citeproof.evaluation.manifest import describe_models, hash_prompts
 from citeproof.evaluation.results import Failure, Result
 from citeproof.evaluation.runner import Answered, Answerer, answer, parameters_of, read_bank
-from citeproof.graphs.registry import find_method
+from citeproof.graphs.registry import open_method
 from citeproof.settings import RaySettings, Settings
 from citeproof.tools.toolbox import Toolbox
 
@@ -79,7 +79,7 @@ def method_on_ray(
     actors: Actors[Toolbox], method: str, parameters: Mapping[str, Any], settings: Settings
 ) -> tuple[Answerer, About]:
     """Return a method that answers in actors opened with `open_tools`, and their facts."""
-    known = parameters_of(find_method(method).sketch(**parameters))
+    known = parameters_of(open_method(method).sketch(**parameters))
     about = actors.submit(describe_tools, known, settings).result()
     ask = partial(_answer, actors, partial(_by_method, dict(parameters)))
     return Answerer(ask, known, about.cases), about
@@ -88,7 +88,7 @@ def method_on_ray(
 def _by_method(
     parameters: Mapping[str, Any], tools: Toolbox, method: str, example: Example, *, trace: bool
 ) -> Awaitable[Answered]:
-    graph = find_method(method).build(search_documents(tools), **parameters)
+    graph = open_method(method).build(search_documents(tools), **parameters)
     bank = read_bank(tools.bank, parameters_of(graph))
     return answer(graph, method, example, bank=bank, trace=trace)
 

@@ -1,21 +1,26 @@
 """The registry of methods, used by the command line, the LangGraph server, docs and tests.
 
-A method needs an entry here and a graph file. Importing this module loads no graph.
+A method needs an entry here and a graph file; the caller's own only a name. Importing this module
+loads no graph.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from citeproof.errors import SettingsError
+from citeproof.errors import CiteproofError, SettingsError
 
 if TYPE_CHECKING:
     from citeproof.parameters import Parameters
     from citeproof.tools.toolbox import Toolbox
 
-__all__ = ["METHODS", "Method", "find_method"]
+__all__ = ["METHODS", "Method", "find_method", "open_method"]
+
+OWN = "python:"
+"""Begins the name of a method that is not in the registry."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +109,71 @@ class Method:
         from citeproof.tools.toolbox import Toolbox
 
         return self.build(Toolbox(None), **parameters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnMethod(Method):
+    """A method whose builder is the caller's own function; it takes what `build_vtg` does."""
+
+    @property
+    def builder(self) -> str:
+        """`module:function`."""
+        return self.name.removeprefix(OWN)
+
+    @property
+    def parameters(self) -> type[Parameters]:
+        """The class of its parameters, the context of its graph."""
+        schema: type[Parameters] = self.sketch().context_schema
+        return schema
+
+    def build(self, tools: Toolbox, /, **parameters: Any) -> Any:
+        """Import the function, and build the compiled graph.
+
+        Raises:
+            SettingsError: The function cannot be imported or fails, a parameter is unknown or not
+                allowed, or the graph cannot be used.
+        """
+        from citeproof.parameters import Parameters
+
+        what = f"The method {self.name!r} cannot be built"
+        try:
+            graph = resolve_name(self.builder)(tools, **parameters)
+        except CiteproofError:
+            raise
+        except Exception as error:  # foreign code may raise anything
+            raise SettingsError(
+                what,
+                why=f"{type(error).__name__}: {error}",
+                fix="Name a function of a package that is installed, or in a folder on PYTHONPATH, "
+                "that takes a Toolbox and, as keywords, what build_vtg does.",
+            ) from error
+        schema = getattr(graph, "context_schema", None)
+        if not (isinstance(schema, type) and issubclass(schema, Parameters)):
+            raise SettingsError(
+                what,
+                why="it returns no graph whose context is citeproof's Parameters",
+                fix="Return StateGraph(…, context_schema=Parameters).compile(), or a graph of "
+                "verify_with, remember_with or a method.",
+            )
+        return graph
+
+
+def open_method(name: str) -> Method:
+    """Find a method by its name; `python:package.module:function` names the caller's own.
+
+    Only for names that the user gives: importing a module runs it.
+
+    Raises:
+        SettingsError: There is no such method.
+    """
+    if not name.startswith(OWN):
+        return find_method(name)
+    if not all(name.removeprefix(OWN).partition(":")):
+        raise SettingsError(
+            f"The method {name!r} cannot be built",
+            fix="Write it as python:package.module:function.",
+        )
+    return OwnMethod(name=name, about="your own", cost="unknown", schema="")
 
 
 def find_method(name: str) -> Method:

@@ -7,17 +7,20 @@ import runpy
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langgraph.graph import START, StateGraph
 from typer.testing import CliRunner
 
 import citeproof
 from citeproof import Toolbox, cli
 from citeproof.errors import SettingsError
 from citeproof.graphs import serve
-from citeproof.graphs.registry import METHODS, Method
+from citeproof.graphs.registry import METHODS, Method, find_method, open_method
 from citeproof.testing import ScriptedChatModel
 from tests.graphs.scripts import BUILT, Script
+from tests.graphs.toy import ToyState
 
 ROOT = Path(__file__).parents[2]
 GRAPHS = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))["graphs"]
@@ -59,21 +62,50 @@ def test_a_wrong_parameter_is_told() -> None:
 
 
 @pytest.mark.usefixtures("_toy")
+@pytest.mark.parametrize("method", ["toy-graph", "python:tests.graphs.toy:build_toy_graph"])
 def test_the_command_line_knows_a_new_method(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     tools = Toolbox(ScriptedChatModel([]))
     monkeypatch.setattr(Toolbox, "from_settings", lambda *_, **__: tools)
     assert "toy-graph  says yes\n    nothing\n" in run("methods")
-    assert "answerer" in run("graph", "toy-graph")
+    assert "answerer" in run("graph", method)
     (tmp_path / ".citeproof").mkdir()
-    asked = ("ask", "Is it?", "--method", "toy-graph", "--set", "word=No", "--json")
+    asked = ("ask", "Is it?", "--method", method, "--set", "word=No", "--json")
     assert json.loads(run(*asked))["text"] == "No."
     questions = tmp_path / "questions.jsonl"
     questions.write_text('{"question": "Is it?"}\n', encoding="utf-8")
-    run("eval", "--data", str(questions), "--method", "toy-graph", "--out", "run")
+    run("eval", "--data", str(questions), "--method", method, "--out", "run")
     assert '"method":"toy-graph"' in Path("run/results.jsonl").read_text("utf-8").replace(" ", "")
+    assert json.loads(Path("run/manifest.json").read_text("utf-8"))["method"] == method
+
+
+def plain_graph(tools: Toolbox, **_: Any) -> Any:
+    builder = StateGraph(ToyState)
+    builder.add_node("answerer", lambda _: {})
+    builder.add_edge(START, "answerer")
+    return builder.compile()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("python:flows", "Write it as python:package.module:function"),
+        ("python:no.such:build", "ModuleNotFoundError: No module named 'no'. Name a function"),
+        (f"python:{__name__}:nothing", "AttributeError"),
+        (f"python:{__name__}:run", "TypeError: run.. got an unexpected keyword argument 'word'"),
+        (f"python:{__name__}:plain_graph", "returns no graph whose context is citeproof's Param"),
+    ],
+)
+def test_a_function_that_builds_no_method_is_told(name: str, told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        open_method(name).sketch(word="No")
+
+
+def test_servers_build_no_function_that_a_request_names() -> None:
+    with pytest.raises(SettingsError, match="There is no method 'python:tests"):
+        find_method("python:tests.graphs.toy:build_toy_graph")
 
 
 @pytest.mark.usefixtures("_toy")
