@@ -27,6 +27,7 @@ from pydantic import (
     model_validator,
 )
 
+from citeproof.named import PREFIX
 from citeproof.paths import expand
 
 __all__ = [
@@ -340,7 +341,7 @@ class RetrieverSettings(_Section):
     @field_validator("source")
     @classmethod
     def _is_known(cls, value: str) -> str:
-        if value == "index" or value.startswith(("postgresql://", "postgres://", "python:")):
+        if value == "index" or value.startswith(("postgresql://", "postgres://", PREFIX)):
             return value
         raise ValueError("write index, postgresql://… or python:package.module:factory")
 

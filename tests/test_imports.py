@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 LAYERS = (
-    ("errors", "files", "guard", "paths", "text", "markdown"),
+    ("errors", "files", "guard", "named", "paths", "text", "markdown"),
     ("pdfium",),
     ("types",),
     ("pages",),
@@ -150,7 +150,7 @@ def test_a_wrong_import_would_be_found(tmp_path: Path) -> None:
     found = imports(modules(tmp_path))
     assert upward(found) == [
         "citeproof/errors.py:2 imports citeproof.types, "
-        "but types stands above errors, files, guard, paths, text, markdown",
+        "but types stands above errors, files, guard, named, paths, text, markdown",
         "citeproof/tools/rouge.py:2 imports citeproof.agents.planner, "
         "but agents stands above tools, cases, runtime.moments",
     ]

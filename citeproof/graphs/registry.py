@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from citeproof.errors import CiteproofError, SettingsError
+from citeproof.errors import SettingsError
+from citeproof.named import PREFIX, call_named
 
 if TYPE_CHECKING:
     from citeproof.parameters import Parameters
     from citeproof.tools.toolbox import Toolbox
 
 __all__ = ["METHODS", "Method", "find_method", "open_method"]
-
-OWN = "python:"
-"""Begins the name of a method that is not in the registry."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +115,7 @@ class OwnMethod(Method):
     @property
     def builder(self) -> str:
         """`module:function`."""
-        return self.name.removeprefix(OWN)
+        return self.name.removeprefix(PREFIX)
 
     @property
     def parameters(self) -> type[Parameters]:
@@ -136,17 +133,12 @@ class OwnMethod(Method):
         from citeproof.parameters import Parameters
 
         what = f"The method {self.name!r} cannot be built"
-        try:
-            graph = resolve_name(self.builder)(tools, **parameters)
-        except CiteproofError:
-            raise
-        except Exception as error:  # foreign code may raise anything
-            raise SettingsError(
-                what,
-                why=f"{type(error).__name__}: {error}",
-                fix="Name a function of a package that is installed, or in a folder on PYTHONPATH, "
-                "that takes a Toolbox and, as keywords, what build_vtg does.",
-            ) from error
+        graph = call_named(
+            self.name,
+            what,
+            lambda function: function(tools, **parameters),
+            takes="a Toolbox and, as keywords, what build_vtg does",
+        )
         schema = getattr(graph, "context_schema", None)
         if not (isinstance(schema, type) and issubclass(schema, Parameters)):
             raise SettingsError(
@@ -166,13 +158,8 @@ def open_method(name: str) -> Method:
     Raises:
         SettingsError: There is no such method.
     """
-    if not name.startswith(OWN):
+    if not name.startswith(PREFIX):
         return find_method(name)
-    if not all(name.removeprefix(OWN).partition(":")):
-        raise SettingsError(
-            f"The method {name!r} cannot be built",
-            fix="Write it as python:package.module:function.",
-        )
     return OwnMethod(name=name, about="your own", cost="unknown", schema="")
 
 

@@ -10,6 +10,7 @@ from citeproof.actors import Actors
 from citeproof.errors import SettingsError
 from citeproof.memory.index import Index
 from citeproof.memory.postgres import PostgresPassages
+from citeproof.named import PREFIX
 from citeproof.settings import Settings
 from citeproof.tools.retrieval import Retriever
 from citeproof.tools.retrieval.sources import make_retriever
@@ -37,7 +38,7 @@ def open_searched(settings: Settings, embeddings: Embeddings | None) -> Index | 
         SettingsError: The source cannot be opened, or needs embeddings.
         StoreError: The vectors of the index are from another model.
     """
-    if settings.retriever.source.startswith("python:"):
+    if settings.retriever.source.startswith(PREFIX):
         return MadeRetriever(settings.retriever.source, settings)
     return open_index(settings, embeddings)
 
@@ -59,7 +60,7 @@ def open_index(
     more: dict[str, Any] = {"actors": actors, "documents": settings.documents}
     if source == "index":
         return Index.open(settings.chroma, chosen, embeddings, rebuild=rebuild, **more)
-    if source.startswith("python:"):
+    if source.startswith(PREFIX):
         raise SettingsError(
             "There is no index that citeproof can write to",
             why=f"`retriever.source` is {source}",

@@ -46,7 +46,7 @@ async def test_a_factory_makes_a_retriever(name: str, query: str, text: str) -> 
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ("python:own_search", "package.module:factory"),
+        ("python:own_search", "package.module:function"),
         ("python:no_such_module:made", "No module named"),
         ("python:own_search:absent", "no attribute 'absent'"),
         ("python:own_search:number", "not callable"),

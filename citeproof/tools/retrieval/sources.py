@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import pkgutil
 from collections.abc import Sequence
 from functools import partial
 
@@ -13,7 +12,8 @@ from langchain_core.runnables import Runnable
 from langchain_core.vectorstores import VectorStore
 from langgraph.pregel.protocol import PregelProtocol
 
-from citeproof.errors import CiteproofError, InputError, SettingsError
+from citeproof.errors import InputError, SettingsError
+from citeproof.named import call_named
 from citeproof.runtime.gather import together
 from citeproof.settings import Settings
 from citeproof.state.documents import as_passage
@@ -92,21 +92,10 @@ def make_retriever(source: str, settings: Settings) -> Retriever:
     Raises:
         SettingsError: The factory cannot be imported, fails, or makes no retriever.
     """
-    place = source.removeprefix("python:")
     what = f"The retriever {source!r} cannot be made"
-    if not all(place.partition(":")):
-        raise SettingsError(what, fix="Write it as python:package.module:factory.")
-    try:
-        factory = pkgutil.resolve_name(place)
-        made = factory(settings) if _takes_one(factory) else factory()
-    except CiteproofError:
-        raise
-    except Exception as error:  # foreign code may raise anything
-        raise SettingsError(
-            what,
-            why=f"{type(error).__name__}: {error}",
-            fix="Name a function of a package that is installed, or in a folder on PYTHONPATH.",
-        ) from error
+    made = call_named(
+        source, what, lambda factory: factory(settings) if _takes_one(factory) else factory()
+    )
     try:
         return coerce_retriever(made)
     except InputError as error:
