@@ -116,14 +116,13 @@ class AnswerQuoter(Node):
         answers alone is the answer, and two must answer for the list to be one. Steps stay together
         even if one of them seems to answer.
         """
+        may_list = self.quote_lists and len(question_parts(question)) == 1
         lists = [
             one
-            for one in whole_lists(found.values())
+            for one in (whole_lists(found.values()) if may_list else ())
             if len(one.items) <= _MOST and all(quote.is_readable for quote in one.quotes)
             if any(quote.passage in memory.values() for quote in one.quotes)
         ]
-        if not self.quote_lists or len(question_parts(question)) > 1:
-            lists = []
         [scores] = await score_answers(answerability, [question], [one.premise for one in lists])
         limit = answerability.threshold
         answering: list[tuple[bool, float, ItemList]] = []
@@ -131,9 +130,9 @@ class AnswerQuoter(Node):
             is_introduced = _is_introduced(one, question, score >= self.quote_above)
             if score >= (limit if is_introduced else halfway(limit)):
                 answering.append((is_introduced, score, one))
-        if not answering and (asks_how(question) or max(scores, default=0.0) >= limit):
-            return ()
         if not answering:
+            if asks_how(question) or max(scores, default=0.0) >= limit:
+                return ()
             every = [item for own in memory.values() for one in lists_in(own) for item in one.items]
             return await self._quote_sentence(answerability, question, memory, but=every)
         is_introduced, _, best = max(answering, key=lambda one: one[:2])

@@ -82,14 +82,14 @@ def serve(
         # because uvicorn's own configuration closes all other handlers.
         config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=3)
         log = logging.getLogger("uvicorn.error")
-        log.addFilter(_is_no_cut)
-        held.callback(log.removeFilter, _is_no_cut)
+        log.addFilter(_tells_no_cut_off)
+        held.callback(log.removeFilter, _tells_no_cut_off)
         tell(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
         uvicorn.Server(config).run(sockets=[listener])
 
 
-def _is_no_cut(record: logging.LogRecord) -> bool:
-    """Whether a record is of anything but an answer that was cut off by the server's own end."""
+def _tells_no_cut_off(record: logging.LogRecord) -> bool:
+    """Whether a record tells more than that the end of the server cut off an answer."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
